@@ -96,7 +96,7 @@ def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
     assert ran.code == debate("check", J).code == 3
     (closing,) = [line for line in ran.out.splitlines() if line.startswith("Debate ")]
     why = "the reply has no JSON object with the code of this turn at both ends"
-    missing = f"No decision brief: each of the 4 replies from Rapporteur was unusable ({why})."
+    missing = f"No decision brief: each of the 4 replies from Rapporteur was unusable: “{why}.”"
     assert f" {BRIEF}: the reply was rejected: {why}. " in " ".join(ran.err.split())
     for place in (closing, " ".join(ran.err.split()), Path("r.md").read_text(encoding="utf-8")):
         assert missing in place and "No list of issues: each of the 4 replies" in place

@@ -81,16 +81,16 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     page = head.partition("## Decision Brief")[2] + behind
     for line in (
         "### Recommendation\n\n**Stay for a year.** Count what that costs.",
-        "**How sure:** 70 %. Why not more: the load is unknown.",
+        "**How sure:** 70 %. **Why not more:** the load is unknown.",
         "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| you must move | Move soon. | 70 % |",
         "- **Point 0.** Reason 0.\n- ",
-        "- **Cost.** Waiting costs more each month. *This is the strongest objection.*\n- **Skills.** People",
+        "- *The strongest objection:* **Cost.** Waiting costs more each month.\n- **Skills.** People",
         "1. This week: count last month's incidents.",
-        "The debate turned the advice round. ([The advice before the debate](#advice-before-the-debate).)",
+        "in [the advice before the debate](#advice-before-the-debate):** The debate turned the advice round.",
         "**Check first:** the load",
         "Researcher A (Pro) argued better, but the recommendation comes closer to the position of Researcher B (Con): ",
         "**On balance:** What speaks for it is certain.",
-        "1. Point 0. Not challenged (round 1: [opening B](#opening-statement--",
+        "1. “Point 0”: Not challenged (round 1: [opening B](#opening-statement--",
         "Researcher A (Pro) argued better",
         "The recommendation goes against that, and comes closest to Researcher B (Con).",
     ):

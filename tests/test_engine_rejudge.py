@@ -213,7 +213,7 @@ def test_the_speakers_of_then_are_those_who_spoke(format: str) -> None:
     ]
     name = debate.format.seats["a"].name
     assert conflicts_of_interest(fold([opened, *ballots])) == (
-        f"Judge is the same program as {name}, by what “c.journal.jsonl” says: command:before.",
+        f"Judge is the same program as {name}, by what “c.journal.jsonl” says: “command:before”.",
     )
     again_opened, _ = rejudge.opened_from_journal(entries([opened, *ballots]), "d/d.journal.jsonl", NEW)
     assert again_opened.earlier_debate is not None

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.cli import exit_code
 from debate_orchestrator.util import errors
-from debate_orchestrator.util.errors import BadReply, DebateError, TransientError, short_repr, suggest
+from debate_orchestrator.util.errors import (
+    BadReply,
+    DebateError,
+    TransientError,
+    short_repr,
+    split_hint,
+    suggest,
+    with_hint,
+)
 
 CODES = {
     "BadSettings": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "ReplyCouldBeBetter": 2,
@@ -53,6 +61,7 @@ def test_an_error_carries_all_its_complaints() -> None:
         ("ü\n\x1b[1m", "'ü\\n\\x1b[1m'"),
         ("a\u202eb\u200b\u3164\u034f\ufe0f", r"'a\u202eb\u200b\u3164\u034f\ufe0f'"),
         (["Käse\u3164"], r"['Käse\u3164']"),
+        ("x’). Winner: B", r"'x\u2019). Winner: B'"),
         ("\ud800", "'\\ud800'"),
         (None, "None"),
         ("x" * 70, "'" + "x" * 59 + "...' (72 characters)"),
@@ -75,6 +84,14 @@ def test_any_value_is_shown_harmlessly(value: object) -> None:
     """Any value becomes one short line of printable characters."""
     assert short_repr(value).isprintable()
     assert len(short_repr(value)) < 100
+
+
+def test_a_hint_is_what_comes_last() -> None:
+    """A problem's hint is taken from its end: a value that it quotes may hold the same words."""
+    problem = "x: 'Do not. Try: the other' is no number."
+
+    assert split_hint(with_hint(problem, "write one")) == (problem, " Try: write one.")
+    assert split_hint("It is so.") == ("It is so.", "")
 
 
 @pytest.mark.parametrize(("word", "hint"), [("wrods", "Did you mean 'words'?"), ("zzz", ""), (5, "")])

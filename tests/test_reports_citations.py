@@ -110,9 +110,9 @@ def test_a_row_for_each_page() -> None:
                 "https://example.org/so",
                 "near match",
                 "title “A *page* | on it”; dated 2020-05-01 (later than 2019); "
-                "the nearest passage (93.4% alike): “So it was.”; the closest passage is 93% alike",
+                "the nearest passage (93.4% alike): “So it was.”; “the closest passage is 93% alike”",
                 "0123.html.txt, sha256 0123456789ab",
-                "Judge: low, a blog",
+                "Judge: low, “a blog”",
             ],
             ["round 1, argument B", "https://example.org/so", "not looked up", "", "", ""],
         ]
@@ -131,7 +131,7 @@ def test_what_the_clerk_says_stands_in_its_turn() -> None:
 
     assert (
         "#### Evidence Check — Round 1\n\n[CLERK - ROUND 1 - EVIDENCE CHECK]\n\n"
-        "- [round 1, argument A](#argument--debater-a): near match; the closest passage is 93% alike "
+        "- [round 1, argument A](#argument--debater-a): near match; “the closest passage is 93% alike” "
         "(dated later than the topic)\n"
         "- [round 1, argument B](#argument--debater-b): verified\n" in made
     )
@@ -154,8 +154,8 @@ def links(text: str) -> list[str]:
 def test_what_is_cited_is_reported() -> None:
     """Cited pages are linked with their titles and hosts; of the others only the number is reported."""
     assert cited_pages([page(1), page(2, quote=""), page(3), page(3), page(4, quote="")]) == (
-        "Pages cited from a search: [Page 1](https://example.org/1) (example.org), "
-        "[Page 3](https://example.org/3) (example.org); 2 more were found."
+        "Pages cited from a search: [“Page 1”](https://example.org/1) (example.org), "
+        "[“Page 3”](https://example.org/3) (example.org); 2 more were found."
     )
 
 
@@ -170,7 +170,7 @@ def test_other_addresses_are_no_links() -> None:
     """Only pages of the web are linked, without users, breaks or anything hidden in their address."""
     for url in NO_LINKS:
         assert links(link(url, "A page")) == [], url
-        assert link(url, "A page") == "A page", url
+        assert link(url, "A page") == "“A page”", url
         assert links(link(url, "")) == [], url
 
 
@@ -210,19 +210,19 @@ def warned(a: str, b: str, *judges: str) -> tuple[str, ...]:
 
 def test_the_same_model() -> None:
     """A judge that is the model of a debater, or of both, is named with it."""
-    assert warned(OPUS, GPT, OPUS) == (f"Judge is the same model as Researcher A: {OPUS}.",)
-    assert warned(OPUS, OPUS, OPUS) == tuple(f"Judge is the same model as Researcher {x}: {OPUS}." for x in "AB")
+    assert warned(OPUS, GPT, OPUS) == (f"Judge is the same model as Researcher A: “{OPUS}”.",)
+    assert warned(OPUS, OPUS, OPUS) == tuple(f"Judge is the same model as Researcher {x}: “{OPUS}”." for x in "AB")
 
 
 def test_the_same_vendor() -> None:
     """A judge of the same vendor is named with it; the one warning does not hide the other."""
-    assert warned(SONNET, GPT, OPUS) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)
+    assert warned(SONNET, GPT, OPUS) == ("Judge is a model of the same vendor as Researcher A: “anthropic”.",)
     assert warned(OPUS, SONNET, OPUS) == (
-        f"Judge is the same model as Researcher A: {OPUS}.",
-        "Judge is a model of the same vendor as Researcher B: anthropic.",
+        f"Judge is the same model as Researcher A: “{OPUS}”.",
+        "Judge is a model of the same vendor as Researcher B: “anthropic”.",
     )
     assert warned("openrouter:anthropic/claude-opus-5.5", GPT, OPUS) == (
-        "Judge is a model of the same vendor as Researcher A: anthropic.",
+        "Judge is a model of the same vendor as Researcher A: “anthropic”.",
     )
 
 
@@ -230,7 +230,7 @@ def test_a_program_shows_no_arguments() -> None:
     """The same program is called a program, and its arguments, which may hold anything, are not reported."""
     one = "command:/opt/bin/ask --key secret"
 
-    assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: command:ask.",)
+    assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: “command:ask”.",)
 
 
 def test_a_conflict_that_a_file_claims_is_its_word() -> None:
@@ -240,6 +240,6 @@ def test_a_conflict_that_a_file_claims_is_its_word() -> None:
     assert isinstance(opened, Opened)
 
     assert conflicts_of_interest(fold([opened.model_copy(update={"earlier_debate": earlier}), *rest])) == (
-        f"Judge is the same model as Researcher A, by what “talk.md” says: {OPUS}.",
-        "Judge is a model of the same vendor as Researcher B, by what “talk.md” says: anthropic.",
+        f"Judge is the same model as Researcher A, by what “talk.md” says: “{OPUS}”.",
+        "Judge is a model of the same vendor as Researcher B, by what “talk.md” says: “anthropic”.",
     )

@@ -18,6 +18,7 @@ from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.reports import decision_brief, markdown
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.verdict_text import first_screen
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
@@ -32,7 +33,7 @@ def points(a: float, b: float) -> dict[str, object]:
 
 
 def answer(model: ReportModel) -> str:
-    return "".join(run.text for run in first_screen(model).answer)
+    return plain_text(first_screen(model).answer)
 
 
 def earlier(name: str) -> ReportModel:

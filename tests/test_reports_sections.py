@@ -150,7 +150,7 @@ def test_a_speech_in_fields() -> None:
 
     assert PEN.block(FIELDS.block(EVIDENCE, said)) == (
         "**Evidence:** [https\\://example.org/so](https://example.org/so)\n\n> It is so.\n\n"
-        "**Context:** A page on it.\n\n> It **follows**.\n>\n> And so it is."
+        "**Context:**\n\n> A page on it.\n\n**Argument:**\n\n> It **follows**.\n>\n> And so it is."
     )
 
 
@@ -172,7 +172,7 @@ def test_a_judges_fields() -> None:
         "empty": [],
         "winner": "a",
     }
-    expected = "Debater B, [1.argument.b](#1-argument-b): misused a quote; It *says* so."
+    expected = "Debater B, [1.argument.b](#1-argument-b): misused a quote; “It \\*says\\* so.”"
 
     assert PEN.field_items(FIELDS.item_parts(BALLOT, value, {"winner"})) == [
         "- **Summary:** It *was* close.",

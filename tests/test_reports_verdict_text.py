@@ -15,6 +15,7 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.verdict_text import earlier_verdict
 
 
@@ -173,7 +174,7 @@ def judged_again(events: list[Event], judge: str = "speaker") -> dict[str, tuple
         for event in debate.replies.values()
     ]
     table = earlier_verdict(build_report(entries([opened, *replies])))
-    rows = [["".join(run.text for run in cell) for cell in row] for row in table.rows] if table else []
+    rows = [[plain_text(cell) for cell in row] for row in table.rows] if table else []
     return {what: (earlier, now) for what, earlier, now in rows} if table else None
 
 

@@ -169,8 +169,8 @@ def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:
     first, _, last = page.partition("</details>")
     assert 'id="turn-final.brief-revised.rapporteur"' in last
     for text in (plain(first), plain(last)):
-        assert "you are many: Move. (sure 80 %)" in text
-        assert "Researcher B: Point 0: Reason 0. (not challenged; 1.opening.b)" in text
+        assert "“you are many”: “Move.” (sure 80 %)" in text
+        assert "Researcher B: “Point 0”: “Reason 0.” (not challenged; 1.opening.b)" in text
         assert "Do: Stay for a year. Count what that costs. Sure: 70 %" in text and "Sides with: Researcher B" in text
-    assert "It is cheaper. A: It is. B: It is not. (unresolved; 1.opening.a, 1.opening.b)" in plain(first)
+    assert "“It is cheaper.” A: “It is.” B: “It is not.” (unresolved; 1.opening.a, 1.opening.b)" in plain(first)
     assert "Sure: 60 %" in plain(first) and "Point 0: It was so in 2019, from memory." in plain(first)

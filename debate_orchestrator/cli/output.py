@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import split_hint
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact, redact_json
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
@@ -141,9 +142,9 @@ def name_flags_of(arguments: Namespace) -> None:
 def print_problems(problems: Iterable[str]) -> None:
     """Prints problems on stderr, a line each. A setting in backquotes in a hint is printed as the verb's flag."""
     for problem in problems:
-        sentence, tries, hint = str(problem).rpartition(" Try: ")
-        hint = re.sub(r"`([\w.]+)`", lambda match: _flag(match[1]) or match[0], hint) if tries else hint
-        print_status(one_line(f"debate: {sentence}{tries}{hint}"))
+        sentence, hint = split_hint(str(problem))
+        hint = re.sub(r"`([\w.]+)`", lambda match: _flag(match[1]) or match[0], hint)
+        print_status(one_line(f"debate: {sentence}{hint}"))
 
 
 @contextmanager

@@ -23,6 +23,7 @@ _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
 """The most of these in a parsed text: beginnings of links, from which the parser looks ahead, cells, and lines."""
 MAX_LINK_LENGTH = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
+NO_ADDRESS = "a page without an address"
 
 
 @cache

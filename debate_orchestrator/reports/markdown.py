@@ -79,7 +79,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "decision_brief": report.decision_brief,
             "is_filler": report.run.rehearsed and not report.run.in_part,
             "shown_in": partial(_places_of_reason, report),
-            "advice_link": Markup(f"[The advice before the debate](#{_TURN}{advice})") if advice else "",
+            "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": _contents(report, was_judged=any(values["judged"])),
             "headline": verdict_text.headline(report),
             "answer": verdict_text.answer(report),
@@ -130,6 +130,7 @@ def _environment() -> Environment:
         "quote_line": lambda text: Markup(f"> {line}" if (line := markup.prose(text)) else ""),
         "literal": lambda text: Markup(markup.literal(text)),
         "prose": lambda text: Markup(markup.prose(text)),
+        "quoted": lambda text: Markup(markup.literal(sanitize.quoted(text))),
         "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
@@ -224,6 +225,8 @@ class MarkdownWriter:
                 return markup.literal(with_quotation_marks(run.text, self._quotes))
             case "prose":
                 return markup.prose(with_quotation_marks(run.text, self._quotes))
+            case "quoted":
+                return markup.literal(sanitize.quoted(with_quotation_marks(run.text, self._quotes)))
             case "turn":
                 return self._link(run.text)
             case "address":
@@ -244,14 +247,13 @@ class MarkdownWriter:
         return Markup("\n\n".join(map(self._part, parts)))
 
     def _part(self, part: FieldPart) -> str:
-        if part.kind == "speech":
-            return self.speech(part.text)
-        if part.kind == "quote":
-            return f"> {self.line(part.phrase)}"
-        title = f"**{markup.literal(part.title)}:**"
+        title = f"**{markup.literal(part.title)}:**" if part.title else ""
+        if part.kind == "line":
+            return f"{title} {self.line(part.phrase)}"
+        words = self.speech(part.text) if part.kind == "speech" else f"> {self.line(part.phrase)}"
         if part.kind == "list":
-            return "\n".join([f"{title}\n", *(f"- {self.line(item)}" for item in part.items)])
-        return f"{title} {self.line(part.phrase)}"
+            words = "\n".join(f"> - {self.line(item)}" for item in part.items)
+        return f"{title}\n\n{words}" if title else words
 
     def items(self, phrases: Iterable[Phrase]) -> Markup:
         return Markup("\n".join(f"- {self.line(item)}" for item in phrases))

@@ -55,7 +55,7 @@ _HEADING = re.compile(
     re.MULTILINE,
 )
 """The text before the `#` of a heading, to which links within a report would lead, and the like."""
-_DOLLAR = re.compile(r"(\\*)\$")
+_DOLLAR = re.compile(r"(?<!\\)(\\*)\$")
 _CODE = re.compile(r"(?<![`\\])(`+)(?!`)[^`|\n]+\1(?!`)")
 _LINKED_BARE = re.compile(r"//|www\.|@", re.IGNORECASE)
 """What some programs link without a mark around it. To them the backtick after it is a part of the address."""
@@ -221,11 +221,12 @@ digits, so that nothing can end the link, and so is the semicolon, without which
 
 
 def link(url: str, title: str) -> str:
-    """A page as a link with the host it leads to after it; as plain text if it is not a page of the web."""
-    name = literal(title[:MAX_LINK_LENGTH])
+    """A page as a link with the host it leads to after it; as plain text if it is not a page of the web. Its title is
+    in quotation marks."""
+    name = literal(sanitize.quoted(title[:MAX_LINK_LENGTH])) if title else ""
     host = host_of(url)
     if host is None:
-        return name or literal(url[:MAX_LINK_LENGTH]) or "a page without an address"
+        return name or (literal(sanitize.quoted(url[:MAX_LINK_LENGTH])) if url else layout.NO_ADDRESS)
     address = quote(url, safe=_SAFE, errors="replace")
     return f"[{name}]({address}) ({literal(host)})" if name else f"[{literal(host)}]({address})"
 

@@ -362,7 +362,7 @@ class Citation(Part):
 
 
 class EvidenceReport(Part):
-    """A citation for a clerk to look up."""
+    """The pages that the sides cite, and what was found of them."""
 
     looked_up_by: str
     """The clerk who looked it up, as a clause."""

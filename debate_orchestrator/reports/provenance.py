@@ -431,10 +431,11 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
         first, second = debate.format.name_of(judge), debate.format.name_of(side)
         if shared_models := sorted(judge_models & side_models):
             what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
-            name = model_spec.public_name(shared_models[0])
+            name = quoted(model_spec.public_name(shared_models[0]))
             conflicts.append(f"{first} is the same {what} as {second}{by_whom}: {name}.")
         elif shared_vendors := sorted(_vendors(judge_models) & _vendors(side_models)):
-            conflicts.append(f"{first} is a model of the same vendor as {second}{by_whom}: {shared_vendors[0]}.")
+            vendor = quoted(shared_vendors[0])
+            conflicts.append(f"{first} is a model of the same vendor as {second}{by_whom}: {vendor}.")
     return tuple(conflicts)
 
 

@@ -5,6 +5,7 @@ Each type of report file makes a run safe in its own way, and draws strong words
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
@@ -15,9 +16,9 @@ from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.util.sanitize import visible_address
+from debate_orchestrator.util.sanitize import quoted, visible_address
 
-Kind = Literal["own", "literal", "prose", "turn", "address", "cited", "issue"]
+Kind = Literal["own", "literal", "prose", "quoted", "turn", "address", "cited", "issue"]
 
 
 class Span(NamedTuple):
@@ -26,8 +27,9 @@ class Span(NamedTuple):
     text: str
     kind: Kind = "own"
     """`own`: the report's. Of others: `literal` is shown character for character; `prose` keeps emphasis, code and
-    links. `turn` is the id of a turn that is linked, `address` one that shows all of itself, `cited` the title of a
-    page that is linked, `issue` the id of an issue."""
+    links. Both fill a line, or the rest of one after a title; where the report has more to say on that line, others'
+    words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of itself, `cited` the
+    title of a page that is linked, in quotation marks too, `issue` the id of an issue."""
     strong: bool = False
     target: str = ""
     """The address of a page that was found; the question of an issue; of other words, the turn that they rest on, which
@@ -74,8 +76,23 @@ def prose(text: str) -> Phrase:
     return _others(text, "prose")
 
 
+def quotation(text: str) -> Phrase:
+    """Words of others beside those of the report, in quotation marks that nothing in them can end."""
+    return _others(text, "quoted")
+
+
 def _others(text: str, kind: Kind) -> Phrase:
     return (Span(text, kind),) if text else ()
+
+
+def name_or_quotation(text: str) -> Phrase:
+    """A date, a digest or the name of a file, which can say nothing; any other text is quoted."""
+    return literal(text) if re.fullmatch(r"[\w.-]*", text) else quotation(text)
+
+
+def plain_text(phrase: Phrase) -> str:
+    """The words of a phrase alone."""
+    return "".join(quoted(run.text) if run.kind == "quoted" else run.text for run in phrase)
 
 
 def turn(turn_id: str) -> Phrase:
@@ -136,6 +153,7 @@ class FieldPart(NamedTuple):
 
     kind: Literal["speech", "quote", "line", "list"]
     title: str = ""
+    """Above a speech or a list, before a line; empty for a whole speech and for a quote."""
     phrase: Phrase = ()
     """The text on the line of the title, or the quoted text."""
     items: tuple[Phrase, ...] = ()
@@ -155,16 +173,20 @@ class FieldText:
         self._seats, self._issues = seats, issues or {}
 
     def block(self, shape: Shape, fields: Mapping[str, Any]) -> list[FieldPart]:
-        """The fields of a side's structured speech in reading order: source, quote, the rest, and the argument last."""
+        """The fields of a side's structured speech in reading order: source, quote, the rest, and the argument last. It
+        has a title where another text has one."""
         parts, speeches = list[FieldPart](), list[FieldPart]()
         for name, field in shape.items():
             value = fields.get(name)
             if value is None or value == [] or name == "refused":
                 continue
             if field.kind == "text" and name in _WHOLE:
-                speeches.append(FieldPart("speech", text=str(value)))
+                is_alone = not any(part.kind == "speech" for part in parts)
+                speeches.append(FieldPart("speech", "" if is_alone else title_of(name), text=str(value)))
             elif field.kind == "text" and name == "quote":
                 parts.append(FieldPart("quote", phrase=literal(str(value))))
+            elif field.kind == "text":
+                parts.append(FieldPart("speech", title_of(name), text=str(value)))
             elif field.kind == "url":
                 parts.append(FieldPart("line", "Evidence", address(str(value))))
             else:
@@ -211,13 +233,17 @@ class FieldText:
 
     def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
         """A record in one line: whom it is about, then the rest. Of several texts that come first, the first is a
-        heading, or the case that the second is about, and more of them have their titles."""
+        heading, or the case that the second is about, and more of them have their titles. Texts beside other values are
+        quoted."""
         present = [name for name in present_fields(shape, record) if record[name] not in (None, [])]
         about = [self._inline(shape[name], record[name]) for name in present if _leads(shape[name])]
         rest = [name for name in present if not _leads(shape[name])]
         cites = not _CITED.isdisjoint(present)
+        has_only_texts = all(shape[name].kind == "text" for name in present)
         phrases = [
-            self._inline(shape[name], record[name])
+            quotation(str(record[name]))
+            if shape[name].kind == "text" and not has_only_texts
+            else self._inline(shape[name], record[name])
             if n == len(rest) and not cites
             else self._plain(shape[name], record[name])
             for n, name in enumerate(rest, start=1)
@@ -261,5 +287,5 @@ class FieldText:
             case "record" if isinstance(value, Mapping):
                 return self.row(field.fields, value)
             case "list" if isinstance(value, list):
-                return join(", ", [literal(str(item)) for item in value])
+                return join(", ", [quotation(str(item)) for item in value])
         return prose(str(value))

@@ -26,14 +26,15 @@ from debate_orchestrator.reports.rich_text import (
     cite,
     join,
     literal,
+    name_or_quotation,
     phrase,
     prose,
+    quotation,
     strong,
     turn,
     without_empty,
 )
 from debate_orchestrator.util.numbers import decimals, percent, plural
-from debate_orchestrator.util.sanitize import quoted
 
 BEFORE, AFTER = "Before round 1", "After the last round"
 _FIELDS_WITH_OWN_PLACE = {
@@ -134,7 +135,7 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
 
 def looked_up(quotes: Iterable[Quote]) -> list[Phrase]:
     """The results for the quotes of a speech, each once, in the report's words."""
-    return [phrase(f"{quote_finding(quote)}: ", literal(quoted(quote.text))) for quote in dict.fromkeys(quotes)]
+    return [phrase(f"{quote_finding(quote)}: ", quotation(quote.text)) for quote in dict.fromkeys(quotes)]
 
 
 _MAX_PAGES = 20
@@ -378,28 +379,28 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
 
 
 def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
-    parts = [phrase("title ", literal(quoted(citation.title)))] if citation.title else []
+    parts = [phrase("title ", quotation(citation.title))] if citation.title else []
     if citation.date:
         late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if citation.late else ()
-        parts.append(phrase("dated ", literal(citation.date), late))
+        parts.append(phrase("dated ", name_or_quotation(citation.date), late))
     if citation.passage:
         alike = f" ({percent(Fraction(str(citation.similarity)))} alike)" if citation.similarity is not None else ""
-        parts.append(phrase(f"the nearest passage{alike}: ", literal(quoted(citation.passage))))
+        parts.append(phrase(f"the nearest passage{alike}: ", quotation(citation.passage)))
     if citation.why:
-        parts.append(literal(citation.why))
+        parts.append(quotation(citation.why))
     return join("; ", parts)
 
 
 def _archive_phrase(citation: Citation) -> Phrase:
-    parts = [literal(citation.archived)] if citation.archived else []
-    parts += [phrase("sha256 ", literal(citation.sha256[:_DIGITS]))] if citation.sha256 else []
+    parts = [name_or_quotation(citation.archived)] if citation.archived else []
+    parts += [phrase("sha256 ", name_or_quotation(citation.sha256[:_DIGITS]))] if citation.sha256 else []
     return join(", ", parts)
 
 
 def _ratings(report: ReportModel, citation: Citation) -> Phrase:
     parts = []
     for rating in citation.ratings:
-        why = phrase(", ", literal(rating.why)) if rating.why else ()
+        why = phrase(", ", quotation(rating.why)) if rating.why else ()
         parts.append(phrase(literal(report.seats[rating.judge]), ": ", literal(rating.credibility), why))
     return join("; ", parts)
 

@@ -15,11 +15,10 @@ from debate_orchestrator.reports.decision_brief import MARK_TEXTS
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.provenance import ONE_ROUND
-from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, strong
+from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, quotation, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
 from debate_orchestrator.util.numbers import decimals, percent
-from debate_orchestrator.util.sanitize import quoted
 
 _REMARKS: dict[VerdictRemark, str] = {
     "winner is behind on points": (
@@ -315,13 +314,13 @@ def answer(report: ReportModel) -> Phrase:
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
         conceded = concession(report)
-        return phrase(conceded, " ", literal(quoted(middle))) if middle else phrase(conceded)
-    return literal(quoted(middle)) if middle else phrase("Both sides ended in agreement.")
+        return phrase(conceded, " ", quotation(middle)) if middle else phrase(conceded)
+    return quotation(middle) if middle else phrase("Both sides ended in agreement.")
 
 
 def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
     position = report.positions[verdict.winner].strip()
-    in_quotes = literal(quoted(position))
+    in_quotes = quotation(position)
     affirming = [side for side, position_text in report.positions.items() if affirms(report.topic, position_text)]
     firmly = ", narrowly." if verdict.strength == "narrow" else "."
     if affirming != list(report.positions)[:1]:

@@ -17,7 +17,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import without_hint
 from debate_orchestrator.util.messages import and_joined, command
 from debate_orchestrator.util.numbers import decimals, percent, plural
-from debate_orchestrator.util.sanitize import count_words, one_line
+from debate_orchestrator.util.sanitize import count_words, one_line, quoted
 
 SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
 
@@ -228,8 +228,7 @@ def missing_reply_text(debate: DebateState, turn: Turn) -> str:
     text = f"No {turn.phase.title.lower()}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
     if rapporteur.is_hidden_advice(debate, turn):
         return f"{text}."
-    why = one_line(problems_text(rejected[-1], only_first=True))
-    return f"{text} ({why.rstrip('.')})."
+    return f"{text}: {quoted(problems_text(rejected[-1], only_first=True))}"
 
 
 def problems_text(event: Rejected, *, only_first: bool = False) -> str:
@@ -256,7 +255,7 @@ def unheard_questions(debate: DebateState) -> Iterator[str]:
     hearers = set() if debate.complete else {*schedule.seats_open_to_questions(debate)}
     for number, event in enumerate(debate.questions):
         if number not in numbers and not {*event.to} & hearers:
-            yield f"No turn is left to hear the question to {names(debate, event.to)}: {one_line(event.question)}"
+            yield f"No turn is left to hear the question to {names(debate, event.to)}: {quoted(event.question)}"
 
 
 def names(debate: DebateState, seats: tuple[str, ...]) -> str:

@@ -28,7 +28,7 @@ from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
-from debate_orchestrator.util.errors import BadFile, BadJournal, UserError
+from debate_orchestrator.util.errors import BadFile, BadJournal, UserError, without_hint
 from debate_orchestrator.util.numbers import plural
 
 IMPORTED = "imported"
@@ -161,7 +161,7 @@ def _scheduled_debates(tournament: Tournament | None, debates: Sequence[_Debate]
             tournament.must_belong(scheduled[debate.name], [entry.event for entry in debate.entries])
             scheduled_debates.append(debate)
         except BadFile as error:
-            notes.append(f"A journal is left out: {error.problems[0].partition(' Try: ')[0]}")
+            notes.append(f"A journal is left out: {without_hint(error.problems[0])}")
     return scheduled_debates, notes
 
 

@@ -34,7 +34,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import INVISIBLE
+from debate_orchestrator.util.sanitize import INVISIBLE, looks_like_quotation_mark
 
 MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
@@ -51,9 +51,15 @@ def with_hint(problem: str, hint: str) -> str:
     return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
 
 
+def split_hint(problem: str) -> tuple[str, str]:
+    """A problem's sentence, and from ` Try: ` on what to try, if it says that. The sentence may quote the words."""
+    sentence, tries, hint = problem.rpartition(" Try: ")
+    return (sentence, tries + hint) if tries else (problem, "")
+
+
 def without_hint(problem: str) -> str:
-    """A problem of a reply without what to try, which is for the writer of the reply."""
-    return problem.partition(" Try: ")[0]
+    """A problem without what to try, which is for whom it is told first."""
+    return split_hint(problem)[0]
 
 
 def blank_problem(names: Collection[str], where: str = "", or_else: str = "") -> str:
@@ -63,8 +69,13 @@ def blank_problem(names: Collection[str], where: str = "", or_else: str = "") ->
 
 
 def short_repr(value: object, max_length: int = 60) -> str:
-    """`value` for a message: cut to about `max_length` characters, the unprintable and invisible ones escaped."""
-    text = INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], repr(value))
+    """`value` for a message: cut to about `max_length` characters, those escaped that can't be seen, or that look like
+    the quotation mark at its end."""
+    text = repr(value)
+    if not text.isascii():
+        text = "".join(
+            ascii(char)[1:-1] if INVISIBLE.match(char) or looks_like_quotation_mark(char) else char for char in text
+        )
     # Redact before the cut: the remains of a secret after it would not be recognised any more.
     text = redact(text) if len(text) > max_length else text
     end = text[-1] if isinstance(value, str | bytes) else ""  # the quotation mark

@@ -48,6 +48,8 @@ _PLAIN_MARKS = frozenset(" .,;:!?()[]{}-\u2010\u2011\u2013\u2014%&/\\*#@_`~^\u00
 """Punctuation that can't be taken for a quotation mark."""
 _LETTERS_LIKE_MARKS = re.compile("[\u141f-\u1426\u144a\u144b\u16cc\ua78b\ua78c]")
 """Letters that look like quotation marks: the saltillo, final strokes of the Canadian syllabics, a rune."""
+_ORNAMENTS = "\u275b\u275c\u275d\u275e\u2760\U0001f676\U0001f677\U0001f678"
+"""Pictures of quotation marks."""
 _MODIFIERS = re.compile(
     "[\u0640\u0e46\u0ec6\u17d7\u1843\u207f\u2090-\u209c\u3005\u303b\u309d\u309e\u30fc-\u30fe\ua015\ua4f8-\ua4fd\uff70]"
 )
@@ -93,6 +95,15 @@ def without_quotation_marks(text: str) -> str:
             stays, base = char in _PLAIN_MARKS or _is_letter_or_sign(char), char
         characters.append(char if stays else "'")
     return re.sub("['`]{2,}", "'", "".join(characters))
+
+
+def looks_like_quotation_mark(char: str) -> bool:
+    """Whether a sign, or a letter, beyond ASCII may be taken for a quotation mark, as `without_quotation_marks` has it.
+    Marks that are drawn over a letter are not."""
+    category = unicodedata.category(char)
+    is_picture = category == "So" and char not in _ORNAMENTS
+    is_plain = char.isascii() or char in _PLAIN_MARKS or category[0] in "MZC" or is_picture
+    return not (is_plain or _is_letter_or_sign(char))
 
 
 def quoted(text: str) -> str:

@@ -22,6 +22,7 @@ from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, line, li
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
+from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.sections import AFTER, BEFORE
 from debate_orchestrator.reports.wording import Scales
 from debate_orchestrator.util import sanitize
@@ -50,7 +51,7 @@ def render(report: ReportModel) -> str:
     }
     if not report.transcript_only:
         first = verdict_text.first_screen(report)
-        answer = "".join(run.text for run in first.answer)
+        answer = plain_text(first.answer)
         values |= {
             "description": shorten(one_line(" ".join([answer, *first.sure])), 300),
             "decision": first,

@@ -52,13 +52,16 @@ class HtmlWriter:
                 return self._page(run.text, run.text)
             case "cited":
                 host = layout.host_of(run.target)
-                linked = self._page(run.target, run.text[: layout.MAX_LINK_LENGTH])
+                title = sanitize.quoted(run.text[: layout.MAX_LINK_LENGTH]) if run.text else ""
+                linked = self._page(run.target, title)
                 return linked + f" ({host})" if host and run.text else linked
             case "issue":
                 title = Markup(' title="{}"').format(sanitize.one_line(run.target)) if run.target else ""
                 return Markup("<abbr{}>{}</abbr>").format(title, literal_html(run.text))
             case "prose":
                 text = line(with_quotation_marks(run.text, self._checked_tags))
+            case "quoted":
+                text = literal_html(sanitize.quoted(with_quotation_marks(run.text, self._checked_tags)))
             case "own":
                 text = escape(sanitize.sanitize(run.text))
             case _:
@@ -66,9 +69,10 @@ class HtmlWriter:
         return self.link_to(run.target, text) if run.target else text
 
     def _page(self, url: str, title: str) -> Markup:
-        link = literal_html(title) or literal_html(url[: layout.MAX_LINK_LENGTH]) or escape("a page without an address")
         if layout.host_of(url) is None:
-            return link[: layout.MAX_LINK_LENGTH] if title == url else link
+            shown = title or (sanitize.quoted(url[: layout.MAX_LINK_LENGTH]) if url else layout.NO_ADDRESS)
+            return literal_html(shown[: layout.MAX_LINK_LENGTH])
+        link = literal_html(title) or literal_html(url[: layout.MAX_LINK_LENGTH])
         address = quote(url, safe=_SAFE, errors="replace")
         attribute = Markup(' class="whole"') if title == url else ""
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
@@ -130,12 +134,12 @@ class HtmlWriter:
         return Markup("\n").join(map(self._part, parts))
 
     def _part(self, part: FieldPart) -> Markup:
-        if part.kind == "speech":
-            return self.speech(part.text)
         if part.kind == "quote":
             return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.phrase))
-        tag = "div" if part.kind == "list" else "p"
-        return Markup("<{0}>{1}</{0}>").format(tag, self._field(part))
+        if part.kind == "line":
+            return Markup("<p>{}</p>").format(self._field(part))
+        words = self.speech(part.text) if part.kind == "speech" else framed(self.items(part.items))
+        return (Markup("<p><strong>{}:</strong></p>\n").format(literal_html(part.title)) if part.title else "") + words
 
     def field_items(self, parts: Iterable[FieldPart]) -> Markup:
         return Markup("\n").join(Markup("<li>{}</li>").format(self._field(part)) for part in parts)
@@ -183,7 +187,11 @@ def join_html(parts: Iterable[Markup]) -> Markup:
 
 def speech(text: str) -> Markup:
     """A text of others, in the element beside which pages draw a bar: what has no bar beside it is the program's."""
-    return Markup('<div class="words">\n{}</div>\n').format(paragraphs(text))
+    return framed(paragraphs(text))
+
+
+def framed(markup: Markup) -> Markup:
+    return Markup('<div class="words">\n{}</div>\n').format(markup)
 
 
 def paragraphs(text: str) -> Markup:
