@@ -9,7 +9,8 @@ A tag names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is 
 (`Debater A`), speakers also use the letter alone. Either may be something else: `R2 = 0.91`, `the model R1`,
 `A broker`, `plan B`. The words around each place decide, read with every name, tag and letter of both sides made the
 same, so that the decision is the same in the mirrored text. In doubt a tag names its side: one that stays gives one
-side's words to the other. A tag that is a word of the topic or a position never names a side unless it is in brackets.
+side's words to the other. If the topic or a position has a tag, or one of the letters (`Should we choose vendor A?`),
+it never names a side alone: what is debated must be the same in both texts.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Mirror:
         self._quote = re.compile(f"<{verified}>[^<]*+</{verified}>")
         tags_alone = {} if any(_is_a_word_of_its_own(seat, debated) for seat in (first, second)) else self._tags
         self._pattern = _pattern(self._other, self._names, self._tags, tags_alone, self._letters)
+        self._kept = {"url"} | ({"letter"} if _has_letter(debated, self._names, self._letters) else set())
         self._left_in_code = {"alone", "letter"} | (set() if all(" " in name for name in self._names) else {"name"})
 
     def side(self, name: str) -> str:
@@ -79,7 +81,9 @@ class Mirror:
             end = start + len(stand_in)
             around = f"{neutral[max(0, start - _CONTEXT_LENGTH) : start]}\0{neutral[end : end + _CONTEXT_LENGTH]}"
             stays_in_code = match.lastgroup in self._left_in_code and without_code[match.start()] == "`"
-            exchanged = not stays_in_code and _names_a_side(match.lastgroup, around)
+            exchanged = (
+                not stays_in_code and match.lastgroup not in self._kept and _names_a_side(match.lastgroup, around)
+            )
             pieces += [text[gap], self._word(match) if exchanged else match[0]]
         return "".join([*pieces, text[ends[-1] :]])
 
@@ -173,6 +177,17 @@ def _is_a_word_of_its_own(seat: Seat, debated: str) -> bool:
     return not is_word or seat.tag.casefold() == seat.side.casefold() or is_debated is not None
 
 
+def _has_letter(debated: str, names: Iterable[str], letters: Collection[str]) -> bool:
+    """Whether what is debated has one of the letters, which is neither a part of a side's name nor the article."""
+    for name in names:
+        debated = debated.replace(name, "")
+    words = re.finditer(
+        rf"(?<!\banswer of ){_BEGIN}(?:{'|'.join(letters) or '(?!)'}){_END}", debated
+    )  # of placeholders
+    ends = [(word[0], debated[word.end() :].lower()) for word in words]
+    return any(letter != "A" or not _ARTICLE.match(after) or _NAME_BEFORE.match(f"\0{after}") for letter, after in ends)
+
+
 _URL = r"(?i:https?://|(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}/)[^\s<>`]*"
 _CODE = re.compile(
     r"(?m:^)[>\t ]*(?P<fence>`{3,9}|~{3,9})[^`\n]*\n(?:[\s\S]*?\n)??[>\t ]*(?P=fence)"
@@ -254,13 +269,15 @@ _NAME_BEFORE = re.compile(
 )
 """Words that follow a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after
 it, which is seldom one of these, and no vowel."""
+_ARTICLE = re.compile(r"(?!\s+(?:because|before|by|for|per|when|with|without)\b)\s+[a-z]")
+"""What follows `A` where it may be the article, if it is none of `_NAME_BEFORE`."""
 _WITHIN = re.compile(rf"[a-z0-9)\]’”\"'%][,;]?{_GAP}[\"“‘'(\[*_]*\0[*_]*\s+[a-z']")
 
 
 def _names_a_side(kind: str | None, around: str) -> bool:
     """Whether what was found between these words names a side."""
     if kind not in ("alone", "letter"):
-        return kind != "url"
+        return True
     if _SIGN.search(around) or (_LABEL.search(around) and not _CLAUSE.search(around)):
         return False
     if kind == "alone":

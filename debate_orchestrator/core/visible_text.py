@@ -30,6 +30,9 @@ from debate_orchestrator.util.sanitize import count_words, first_words, quoted, 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 
+_COLONS = ":\u02d0\u02f8\u205a\u2236\ua789\ufe13\ufe55\uff1a\u1361"
+"""The colon, and characters that look like it."""
+
 
 class Quote(FrozenModel):
     """Something a speech quotes from the context files."""
@@ -161,9 +164,11 @@ def _is_quoted(quote: str, within: Sequence[SearchedText], least_words: int) -> 
 
 
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:
-    """Whether a speech writes lines for a speaker of these names: a line that begins with the name and a colon."""
+    """Whether a speech writes lines for a speaker of these names: a line that begins with the name and a colon, perhaps
+    with a number before the name and a note in brackets after it."""
     if not names:
         return False
     alternatives = "|".join(r"[^\S\n]+".join(map(re.escape, name.split())) for name in names)
     around = r"(?:[^\w\n]|_){0,6}"
-    return re.search(rf"^{around}(?:{alternatives}){around}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None
+    name = rf"{around}(?:\d{{1,3}}[.)]{around})?(?:{alternatives}){around}?(?:[(\[][^()\[\]\n]{{1,40}}[)\]]{around}?)?"
+    return re.search(rf"^{name}[{_COLONS}]", text, flags=re.MULTILINE | re.IGNORECASE) is not None

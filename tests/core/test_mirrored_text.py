@@ -189,6 +189,27 @@ def test_a_tag_alone_names_its_side() -> None:
     assert mirror.text("R1 is good, says [R1 - ROUND 1 - END].") == "R1 is good, says [R2 - ROUND 1 - END]."
 
 
+@for_each(
+    [
+        ("Which treatment works, A or B?", False),
+        ("Should we choose vendor A?", False),
+        ("Vaccine A protects better than vaccine B.", False),
+        ("Is vendor A for us?", False),
+        ("Researcher A was right", True),
+        ("An answer of A to \u201cWhich town?\u201d", True),
+        ("A carbon tax works.", True),
+        ("Should We Build A Bridge?", True),
+        ("Plan AB is a plan", True),
+    ]
+)
+def test_a_letter_of_what_is_debated_is_the_same_in_both_texts(row: tuple[str, bool]) -> None:
+    """`Vendor A` of a topic or a position is no side, so that no position is turned into the other's; names are."""
+    topic, exchanged = row
+    mirror = make_plan(opened(1).with_settings(topic=topic)).mirror
+    text, other = "Vendor A is cheap, says Researcher A.", "Vendor A is cheap, says Researcher B."
+    assert mirror.text(text) == (other.replace("Vendor A", "Vendor B") if exchanged else other)
+
+
 def test_short_names_keep_to_their_own_letters() -> None:
     """A name of one word that is a word in lower case, too, is found as a name only as it is written."""
     assert PAIRS["letters"].text("A has a point, B none; see 1.opening.a") == ("B has a point, A none; see 1.opening.b")
