@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, ReplyEvent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.reply import RecordedOutcome, Reply
@@ -23,12 +23,11 @@ from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import sanitize
 
 _MAX_REPLIES = 4
-"""The last replies given again of a turn that got none that could be used: it was perhaps asked for more of them, by
-several runs, than one asks for."""
+"""The last replies to a turn that are given again: a turn that was resumed may have more of them than are asked for."""
 
 
 class Replay(Provider):
-    """Answers each turn with the recorded reply that was taken; where none was, with those that could not be used."""
+    """Answers each turn with the recorded replies to that turn, in their order."""
 
     def __init__(self, path: str, judged_digest: str | None = None):
         """If a debate that is judged again is recorded there, `judged_digest` is the hash of the last line that its
@@ -42,9 +41,10 @@ class Replay(Provider):
         for event in events:
             if isinstance(event, ReplyEvent):
                 reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event, conceding)})
-                if not isinstance(event, Rejected):
-                    recorded[event.turn_id] = []  # a turn asks for few replies in a row, and rejected ones count
-                recorded.setdefault(event.turn_id, []).append(reply)
+                earlier = recorded.setdefault(event.turn_id, [])
+                if isinstance(event, Spoke | Declined):  # a speech is asked for twice in a row, and a judging needs it
+                    earlier[:] = earlier[-1:] if judged_digest is None else []
+                earlier.append(reply)
         self._remaining = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:

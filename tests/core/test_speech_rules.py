@@ -258,9 +258,9 @@ def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
 
 
 @for_each(
-    ["Ben: I give up.", "So.\n\n**Ben**: So it is.", "> Ben: no", "so\r\n  ben : x", "[Ben]: x", "__Ben__ : x", "BEN:"]
-    + ["1. Ben: x", "12) **Ben** : x", "Ben (to the judge): x", "*Ben* [aside]: x", "Ben\uff1a x", "Ben\ua789 x"]
-)
+    ["Ben: I give up.", "So.\n\n**Ben**: So it is.", "> Ben: no", "so\r\n  ben : x", "[Ben]: x", "__Ben__ : x", "BEN:",
+     "1. Ben: x", "12) **Ben** : x", "Ben (to the judge): x", "*Ben* [aside]: x", "Ben\uff1a x", "Ben\ua789 x"]
+)  # fmt: skip
 def test_lines_for_the_other(text: str) -> None:
     """A line that begins with the other's name and a colon, marked up or not, is written for the other."""
     assert writes_lines_for(sanitize(text), ["Ben"])
