@@ -38,7 +38,7 @@ from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpe
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.provenance import only_stand_ins_judged, speakers, speakers_by_seat
+from debate_orchestrator.reports.provenance import last_specs_by_role, only_stand_ins_judged, speakers_by_seat
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import begins_like_one, read
@@ -189,7 +189,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
     transcript = Transcript(
         topic=settings.topic,
         positions=settings.positions,
-        speakers={side: specs[-1] for side, specs in _speakers(debate).items()},
+        speakers={side: specs[-1] for side, specs in _specs_by_side(debate).items()},
         speeches=tuple(_transcript_speech(debate, turn) for turn in turns),
         notes=tuple(_weaknesses(debate)),
     )
@@ -227,7 +227,9 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     rounds = range(1, debate.rounds + 1)
     earlier = debate.opened.earlier_debate
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
-    last_speakers = {side: specs[-1] for side, specs in _speakers(debate).items()}
+    last_speakers = {side: specs[-1] for side, specs in _specs_by_side(debate).items()}
+    was_judged = not only_stand_ins_judged(debate)
+    verdict = tally.verdict(debate) if was_judged else None
     return EarlierDebate(
         source=source,
         digest=digest,
@@ -240,28 +242,25 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         speeches_as_heard=earlier is not None and earlier.speeches_as_heard,
         notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
         issues_changed=IssuesChanged(issues=debate.changed_issues) if debate.changed_issues else None,
-        **({} if only_stand_ins_judged(debate) else _earlier_decision(debate)),
+        judges=_judges(debate) if was_judged else (),
+        rounds=_earlier_rounds(debate) if was_judged else {},
+        winner=verdict.winner if verdict else None,
+        strength=verdict.strength if verdict else None,
+        totals={side: float(score) for side, score in tally.totals(debate).items()} if was_judged else {},
     )
 
 
-def _earlier_decision(debate: DebateState) -> dict[str, Any]:
-    """The fields of an EarlierDebate on what its panel decided."""
-    verdict = tally.verdict(debate)
+def _earlier_rounds(debate: DebateState) -> dict[int, EarlierRound]:
+    """Round to what its panel decided."""
     return {
-        "judges": _judges(debate),
-        "rounds": {
-            result.round: EarlierRound(
-                scores={side: float(score) for side, score in result.scores.items()}, winner=result.winner
-            )
-            for result in tally.results(debate)
-        },
-        "winner": verdict.winner if verdict else None,
-        "strength": verdict.strength if verdict else None,
-        "totals": {side: float(score) for side, score in tally.totals(debate).items()},
+        result.round: EarlierRound(
+            scores={side: float(score) for side, score in result.scores.items()}, winner=result.winner
+        )
+        for result in tally.results(debate)
     }
 
 
-def _speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
+def _specs_by_side(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Side to the model specs that took its turns, in order; of a side without a turn, to what fills its seat. A side
     that is not cast is left out."""
     spoken = {**debate.cast, **speakers_by_seat(debate)}
@@ -271,19 +270,19 @@ def _speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
 def _judges(debate: DebateState) -> tuple[str, ...]:
     """The model specs that cast the final ballots, by seat; of a judge without one, who took its turns last."""
     votes = {vote.judge: vote for vote in tally.final_votes(debate) if vote.original is not None}
-    seats = zip(debate.judges, speakers(debate)[JUDGE], strict=True)
+    seats = zip(debate.judges, last_specs_by_role(debate)[JUDGE], strict=True)
     return tuple(debate.replies[votes[seat].turn_id].reply.spec if seat in votes else spec for seat, spec in seats)
 
 
 def _former(debate: DebateState) -> dict[str, tuple[str, ...]]:
-    return {side: specs[:-1] for side, specs in _speakers(debate).items() if len(specs) > 1}
+    return {side: specs[:-1] for side, specs in _specs_by_side(debate).items() if len(specs) > 1}
 
 
 def _weaknesses(debate: DebateState) -> list[str]:
     weaknesses = []
     if any(note.note == "one agent" for note in debate.notes):
         weaknesses.append("In it one agent played both sides and the judge, so the two sides were not independent.")
-    sides = [side for side, specs in _speakers(debate).items() if any(map(model_spec.is_stand_in, specs))]
+    sides = [side for side, specs in _specs_by_side(debate).items() if any(map(model_spec.is_stand_in, specs))]
     if sides:
         weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, sides))}.")
     if debate.opened.moderator_replies:

@@ -57,11 +57,11 @@ from debate_orchestrator.reports.provenance import (
     costs_report,
     earlier_debate_report,
     first_speaker,
+    last_specs_by_role,
     names_by_seat,
     only_stand_ins_judged,
     provenance_notes,
     run_report,
-    speakers,
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.reports.reviews import GatheredBallots, gather_ballots
@@ -271,7 +271,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "spoke_first": first_speaker(debate),
         "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
         "judged_by": tuple(speaker_names[judge] for judge in debate.judges),
-        "judges": speakers(debate).get(JUDGE, ()),
+        "judges": last_specs_by_role(debate).get(JUDGE, ()),
     }
 
 

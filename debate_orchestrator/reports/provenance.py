@@ -258,7 +258,7 @@ def speakers_by_seat(debate: DebateState) -> dict[str, tuple[str, ...]]:
     return {seat: tuple(seat_specs) for seat, seat_specs in specs.items()}
 
 
-def speakers(debate: DebateState) -> dict[str, tuple[str, ...]]:
+def last_specs_by_role(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Role to its model specs, those of a panel in the order of its seats: of a seat that has taken turns, the one that
     took the last of them, whoever was given the seat afterwards."""
     last_specs = {turn.seat: debate.reply(turn).spec for turn in schedule.turns_taken(debate)}
@@ -292,7 +292,11 @@ def _reassignments(debate: DebateState) -> Iterator[str]:
 
 def _cast(debate: DebateState) -> str:
     """The occupants of the seats. The clerk is named with the findings."""
-    cast = {role: specs for role, specs in speakers(debate).items() if role in debate.active_seats and role != CLERK}
+    cast = {
+        role: specs
+        for role, specs in last_specs_by_role(debate).items()
+        if role in debate.active_seats and role != CLERK
+    }
     if debate.opened.earlier_debate is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
@@ -344,7 +348,7 @@ def run_report(debate: DebateState) -> RunReport:
         kind=_kind(debate),
         rehearsed=bool(rehearsed_seats(debate)),
         in_part=_has_both_kinds(chain(*_occupants(debate).values())),
-        cast={role: tuple(map(model_spec.public_name, specs)) for role, specs in speakers(debate).items()},
+        cast={role: tuple(map(model_spec.public_name, specs)) for role, specs in last_specs_by_role(debate).items()},
         models=_by_seat(debate, lambda reply: (reply.model,)),
         role_names={role: debate.format.name_of(role) for role in debate.active_seats},
         settings=dict(_settings(debate)),
