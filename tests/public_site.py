@@ -16,6 +16,7 @@ from debate_orchestrator.web.public.views import create_app
 
 HOST = "debates.example.org"
 REHEARSAL = {"about": "Stand-ins", "cast": {"a": "rehearse", "b": "rehearse"}}
+PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-sonnet-5-5")}
 TOPIC = {"topic": "Should we move to gRPC?", "rounds": "1"}
 
 

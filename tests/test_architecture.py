@@ -52,7 +52,10 @@ PLACES = {
         "prompting/templates.py",
     ),
     "markdown_it": ("engine/transcript_file.py", "reports/layout.py", "reports/html/writer.py"),
-    "markupsafe": ("reports/html/page.py", "reports/html/writer.py", "reports/markdown.py", "tournament/report.py"),
+    "markupsafe": (
+        *("reports/html/page.py", "reports/html/writer.py", "reports/markdown.py", "tournament/report.py"),
+        "web/pages.py",
+    ),
     "numpy": ("tournament/ratings.py",),
     "scipy": ("tournament/ratings.py",),
     "vl_convert": ("tournament/report.py",),

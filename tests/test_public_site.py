@@ -16,11 +16,12 @@ import pytest
 from corpus import for_each
 from debates import play_events
 from journals import write_journal
-from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
+from public_site import HOST, PAID, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from web_visitor import plain
 
 from debate_orchestrator import read_journal
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import Opened, Reassigned
+from debate_orchestrator.engine.debate import record_alone
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import (
     BadSettings,
@@ -31,6 +32,7 @@ from debate_orchestrator.util.errors import (
     TransientError,
 )
 from debate_orchestrator.web import live
+from debate_orchestrator.web.public.queue import StartQueue
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.site import public_reasons
 from debate_orchestrator.web.public.views import Views, create_app
@@ -124,13 +126,15 @@ FAULTS = [
     ({"rounds": "1e1"}, "rounds", "1 to 3 rounds"),
     ({"offer": "other"}, "offer", "no such"),
     ({"position.a": "Yes."}, "position.b", "Say what this side argues"),
-    ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue"),
+    ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue &#39;Yes.&#39;"),
+    ({"position.a": "pass-word", "position.b": "pass-word"}, "position.a", "Both sides argue &#39;pass-word&#39;"),
 ]
 
 
-def test_what_will_not_do_is_not_started(visitor: PublicVisitor) -> None:
-    """What was typed stays, and the sentence is at its field. No program, address, file or cap can be named: a form
-    with any other field is refused whole."""
+def test_what_will_not_do_is_not_started(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was typed stays, and the sentence is at its field, also if it is a key, so that no guess is told from
+    another. No program, address, file or cap can be named: a form with any other field is refused whole."""
+    monkeypatch.setenv("DB_PASSWORD", "pass-word")
     for sent, field, message in FAULTS:
         answer = visitor.start({**TOPIC, **sent})
         assert answer.status_code == 422, (sent, plain(answer.text))
@@ -274,7 +278,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
 
 @for_each(
     [
-        (TransientError("secret", maybe_billed=True), "did not answer in time"),
+        (TransientError("secret", maybe_billed=True), "gave no answer that could be used"),
         (OverBudget("secret"), "Try: start a debate with fewer rounds"),
         (LockedJournal("secret"), "Try: load this page again"),
         (JournalWriteError("secret"), "What was saved until now is kept"),
@@ -301,16 +305,48 @@ def test_a_debate_goes_on_in_the_next_server(here: Path) -> None:
             visitor.until(path, "Complete")
 
 
-def test_foreign_journals_are_not_gone_on_with(here: Path) -> None:
-    """A journal in the folder that runs another program than the owner agreed to stays as it is."""
-    other = speaking(here, "open('stolen', 'w'); time.sleep(60)")
-    with visiting_public(rules(offers={"slow": spoken_by(other)}, at_once=1)) as visitor:
-        visitor.started()
-        path = visitor.started()
-    Path("stolen").unlink(missing_ok=True)
-    with visiting_public() as visitor:
-        assert "Not finished" in visitor.text(path) and not Path("stolen").exists()
-        assert any("does more than the offers" in line for line in visitor.log)
+def test_only_what_an_offer_permits_goes_on(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next server continues a debate, also by a format of the owner's or with a clerk, if an offer of its file
+    would open it, models, prompts, rounds and cap, and the costs are within the caps. Any other it leaves, and says
+    so."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
+    queued: list[str] = []
+    monkeypatch.setattr(StartQueue, "add", lambda queue, path: queued.append(path))
+    own = here / "short" / "format.yaml"
+    own.parent.mkdir()
+    own.write_text("extends: adversarial\ntitle: Short\n", encoding="utf-8")
+    free = spoken_by("command:true")
+    offers = {
+        "plain": free,
+        "own": {**free, "format": "./short"},
+        "claim": {**free, "format": "claim", "rounds": 1},
+        "paid": {**PAID, "max_cost": 1.0},
+    }
+    with visiting_public(rules(offers=offers, max_cost=1.0)) as visitor:
+        for offer in offers:
+            visitor.started(offer=offer, rounds="1" if offer == "claim" else "2")
+    offer_of = dict(zip(queued, offers, strict=True))
+
+    def continued(**changes: Any) -> set[str]:
+        queued.clear()
+        with visiting_public(rules(**{"max_cost": 1.0, **changes})) as visitor:
+            assert len(visitor.log) == len(offers) - len(queued)
+            assert all("so it is not continued" in line for line in visitor.log)
+        return {offer_of[path] for path in queued}
+
+    assert continued(offers=offers) == set(offers)
+    assert continued() == set()
+    assert continued(offers={**offers, "plain": spoken_by("command:false")}) == set(offers) - {"plain"}
+    assert continued(offers={**offers, "plain": {**free, "rounds": 1}}) == set(offers) - {"plain"}
+    assert continued(offers={**offers, "plain": {**free, "mirror": True}}) == set(offers) - {"plain"}
+    assert continued(offers={**offers, "paid": {**PAID, "max_cost": 0.5}}) == set(offers) - {"paid"}
+    assert continued(offers={**offers, "paid": {**PAID, "max_cost": 2.0}}) == set(offers)
+    assert continued(offers=offers, max_cost=0.5) == set(offers) - {"paid"}
+    (plain_journal,) = (path for path, offer in offer_of.items() if offer == "plain")
+    record_alone(plain_journal, lambda debate: Reassigned(seat="judge", specs=("openai:gpt-5.1",)))
+    assert continued(offers=offers) == set(offers) - {"plain"}
+    own.write_text("extends: adversarial\ntitle: Shorter\n", encoding="utf-8")
+    assert continued(offers=offers) == set(offers) - {"own", "plain"}
 
 
 def test_failures_are_reported_without_what_is_the_owners(here: Path) -> None:
@@ -366,13 +402,12 @@ def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytes
     with visiting_public(rules(offers=offers)) as visitor:
         path = visitor.started()
         shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
-        assert "Not finished" in shown and "A model did not answer in time" in shown
+        assert "Not finished" in shown and "A model gave no answer that could be used" in shown
         assert "need not" not in shown and "goes on by itself" not in shown
         assert 'http-equiv="refresh"' not in visitor.get(path).text  # nothing would be new, and a reader be interrupted
 
 
 GOOD: dict[str, Any] = {"offers": {"one": REHEARSAL}}
-PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-sonnet-5-5")}
 
 
 @for_each(
@@ -409,22 +444,27 @@ def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     """The example in docs/public.md says what its comments say."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
     page = (Path(__file__).parents[1] / "docs" / "public.md").read_text(encoding="utf-8")
-    permitted = parse_rules(parse_mapping(page.partition("```yaml\n")[2].partition("```")[0], "site.yaml"))
+    content = parse_mapping(page.partition("```yaml\n")[2].partition("```")[0], "site.yaml")
+    permitted = parse_rules(content)
 
     assert (permitted.max_cost, permitted.max_cost_per_day, permitted.debates_per_visitor) == (50.0, 5.0, 3)
     assert permitted.offers["rehearsal"].rehearsal and permitted.offers["quick"].max_cost == 0.4
-    assert risks_of(permitted) == ()
+    assert risks_of(content) == ()
 
 
 def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
-    """A file that names programs is not served before the owner has agreed to them, that of the topics' check too."""
-    offer = spoken_by("command:true --loud")
+    """A file that names programs is not served before the owner has agreed to them in this folder, that of the topics'
+    check too. Until then nothing of a format that it names is read."""
+    Path("other").mkdir()
+    Path("other/format.yaml").write_text("password: hunter2\n", encoding="utf-8")
+    offer = spoken_by("command:true --loud", format="./other")
     Path("site.yaml").write_text(json.dumps({"offers": {"one": offer}, "moderation": "true --hard"}), encoding="utf-8")
 
     ran = debate("serve", "--public", "site.yaml", "--no-browser", "--port", "0")
 
-    assert ran.code == 2 and "true --loud" in ran.err and "true --hard" in ran.err and "--trust" in ran.err
-    assert {risk.kind for risk in risks_of(rules(moderation="look"))} == {"program"}
+    assert ran.code == 2 and "true --loud" in ran.err and "--trust" in ran.err and "password" not in ran.err
+    assert f"moderation: the program true --hard (in {here})" in ran.err
+    assert "password: " in debate("serve", "--public", "site.yaml", "--no-browser", "--port", "0", "--trust").err
 
 
 def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:

@@ -14,6 +14,7 @@ from conftest import Run
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.tournament.spec import is_shipped
 from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.web.tournaments import names
 
@@ -65,6 +66,15 @@ def change(path: Path, **changes: Any) -> None:
 def recast(path: Path, one: str, other: str) -> None:
     """Has two other models debate in a frozen spec."""
     change(path, models=[{"name": "one", "spec": one}, {"name": "other", "spec": other}], pairs=[["one", "other"]])
+
+
+def test_the_order_of_a_format_is_part_of_it(here: Path) -> None:
+    """A spec whose seats are in another order does not go by the shipped format: briefs follow the order."""
+    spec = contests.tournament().spec
+    reversed_seats = {"seats": dict(reversed(spec.loaded_format.seats.items()))}
+    reordered = spec.model_copy(update={"loaded_format": spec.loaded_format.model_copy(update=reversed_seats)})
+
+    assert is_shipped(spec) and not is_shipped(reordered)
 
 
 @pytest.mark.slow

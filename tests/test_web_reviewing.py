@@ -63,7 +63,8 @@ def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> N
     page = begun(reviewer, link)
     assert "Opening" in reviewer.text(page)
 
-    assert send(reviewer, page, {"action": "file", **ANSWERS}).status_code == 303
+    sent = [send(reviewer, page, {"action": "file", **ANSWERS}) for _ in range(2)]
+    assert [answer.status_code for answer in sent] == [303, 303], "a form that is sent twice is filed once"
 
     assert "Your ballot is filed" in reviewer.text(page)
     entries = read_journal(JOURNAL).entries
@@ -117,6 +118,28 @@ def test_what_will_not_do_is_said(reviewer: Visitor, link: str) -> None:
         answer = send(reviewer, link, {**good, **fields})
         assert answer.status_code == 422 and message in plain(answer.text), fields
     assert not Path("debate-report.ballots").exists()
+
+
+def test_a_form_that_comes_back_tells_no_guess_from_another(
+    reviewer: Visitor, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was typed is shown as it was, in its field and in what is said about it, be it a key or not."""
+    monkeypatch.setenv("DB_PASSWORD", "hunter2hunter")
+    begin = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "a"}
+
+    def page(address: str, fields: dict[str, str], guess: str) -> str:
+        answer = send(reviewer, address, {name: text.format(guess) for name, text in fields.items()})
+        assert answer.status_code == 422 and guess in answer.text, fields
+        return str(answer.text).replace(guess, "")
+
+    def must_be_alike(address: str, fields: dict[str, str]) -> None:
+        assert page(address, fields, "hunter2hunter") == page(address, fields, "correct-horse"), fields
+
+    must_be_alike(link, {**begin, "before": "{}"})
+    must_be_alike(link, {**begin, "reviewer": "{}" + " x" * 40})
+    own = begun(reviewer, link)
+    must_be_alike(own, {"action": "file", **ANSWERS, "field/why": "{}" + " w" * 81})
+    must_be_alike(own, {"action": "file", **ANSWERS, "field/final/winner": "{}" + " w" * 81})
 
 
 def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:

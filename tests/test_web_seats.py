@@ -152,9 +152,15 @@ def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None
     assert "No places" not in visitor.text(f"/search?q={quote(argument)}")
 
 
-def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+def test_a_person_judges_by_a_form(
+    visitor: Visitor,  # noqa: F811
+    stranger: Visitor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A judge's ballot is asked for field by field; what is missing or wrong is said beside its field, and what was
-    entered stays. Positions stand at the top as the task has them, and nothing tells which debate is mirrored."""
+    entered stays, as it was entered. Positions stand at the top as the task has them, and nothing tells which debate is
+    mirrored."""
+    monkeypatch.setenv("DB_PASSWORD", "hunter2hunter")
     address, links = begun(visitor, **{"cast.judge": "human", "mirror": "yes"})
     (link,) = links.values()
     turn_of(stranger, link)
@@ -162,9 +168,14 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
 
     assert "The side that gave up its whole position (Conceded) (may stay empty)" in labels
     assert labels.count("Judge mode: ") == 2 and "Honesty binds every seat." in labels  # the task, and the whole brief
-    wrong = hand_in(stranger, link, **{"field/scores/a": "70 6", "field/justification": "Side A gave a reason."})
+    wrong = hand_in(
+        stranger,
+        link,
+        **{"field/scores/a": "70 6", "field/winner": "hunter2hunter", "field/justification": "Side A gave a reason."},
+    )
 
     assert wrong.status_code == 422 and "70 is not a number from 1 to 10" in plain(wrong.text)
+    assert "'hunter2hunter' is not one of" in plain(wrong.text)
     assert "Side A gave a reason." in wrong.text and "Why, in one sentence (Justification)" in plain(wrong.text)
     positions = list[str]()
     while not state().complete:
@@ -184,9 +195,13 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
     assert positions == ["A reason", "A claim", "A reason", "A claim", "A reason"]
 
 
-def test_a_speech_that_is_not_taken_stays_with_its_writer(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+def test_a_speech_that_is_not_taken_stays_with_its_writer(
+    visitor: Visitor,  # noqa: F811
+    stranger: Visitor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An empty speech is refused, and the turn waits on. One that concedes the debate is handed in only once its writer
-    has ticked that it is meant so. One that comes too late is on the page, from which it can be copied."""
+    has ticked that it is meant so. One that comes too late is on the page, from which it can be copied, as it was."""
     address, links = begun(visitor, **{"cast.a": "human"})
     (link,) = links.values()
 
@@ -197,10 +212,11 @@ def test_a_speech_that_is_not_taken_stays_with_its_writer(visitor: Visitor, stra
     assert asked.status_code == 422 and "concedes the whole debate" in asked.text and "A claim alone" in asked.text
     assert turn == "1.opening.a" not in state().replies
     assert hand_in(stranger, link, text=conceding, sure=tick(asked)).status_code == 303
-    fields = {"turn": turn, "text": "A better <b>opening</b>."}
+    monkeypatch.setenv("DB_PASSWORD", "hunter2hunter")
+    fields = {"turn": turn, "text": "A better <b>opening</b> of hunter2hunter."}
     late = stranger.send(link, fields, token=link.rpartition("/")[2])
     assert late.status_code == 422 and people.NOT_WAITING in plain(late.text)
-    assert "A better &lt;b&gt;opening&lt;/b&gt;." in late.text
+    assert "A better &lt;b&gt;opening&lt;/b&gt; of hunter2hunter." in late.text
     visitor.until(address, "Complete")
 
 

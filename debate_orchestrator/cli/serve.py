@@ -69,6 +69,7 @@ def _rules(path: str, *, trusted: bool) -> SiteRules:
 
     if not path:
         return rules_module.rehearsal()
-    rules = rules_module.parse_rules(read_mapping(path))
-    consent.require_consent(consent.source_of_file(path), rules_module.risks_of(rules), trusted=trusted)
-    return rules
+    content = read_mapping(path)
+    # First the consent: a format that the file names is quoted and tried out once it is read.
+    consent.require_consent(consent.source_of_file(path), rules_module.risks_of(content), trusted=trusted)
+    return rules_module.parse_rules(content)

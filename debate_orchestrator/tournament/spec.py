@@ -338,7 +338,8 @@ def is_shipped(spec: TournamentSpec) -> bool:
     if spec.templates or spec.format not in resources.format_names():
         return False
     loaded_format, templates = loader.load_with_templates(spec.format)
-    return not templates and with_lengths(loaded_format, spec.lengths) == spec.loaded_format
+    shipped = with_lengths(loaded_format, spec.lengths)
+    return not templates and shipped.model_dump_json() == spec.loaded_format.model_dump_json()  # the order counts too
 
 
 def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[TournamentModel]:

@@ -31,6 +31,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 
 from debate_orchestrator.util.redact import redact
@@ -68,6 +70,20 @@ def blank_problem(names: Collection[str], where: str = "", or_else: str = "") ->
     return with_hint(f"{where}{join_names(names)}: {are} blank.", f"fill {them} in{or_else}")
 
 
+_quotes_as_typed: ContextVar[bool] = ContextVar("_quotes_as_typed", default=False)
+
+
+@contextmanager
+def quoting_as_typed() -> Iterator[None]:
+    """While it lasts, `short_repr` takes no secrets out: its messages go to the visitor who typed what they quote, and
+    who would see otherwise which guess is a secret."""
+    token = _quotes_as_typed.set(True)
+    try:
+        yield
+    finally:
+        _quotes_as_typed.reset(token)
+
+
 def short_repr(value: object, max_length: int = 60) -> str:
     """`value` for a message: cut to about `max_length` characters, those escaped that can't be seen, or that look like
     the quotation mark at its end."""
@@ -77,7 +93,7 @@ def short_repr(value: object, max_length: int = 60) -> str:
             ascii(char)[1:-1] if INVISIBLE.match(char) or looks_like_quotation_mark(char) else char for char in text
         )
     # Redact before the cut: the remains of a secret after it would not be recognised any more.
-    text = redact(text) if len(text) > max_length else text
+    text = redact(text) if len(text) > max_length and not _quotes_as_typed.get() else text
     end = text[-1] if isinstance(value, str | bytes) else ""  # the quotation mark
     return text if len(text) <= max_length else f"{text[:max_length]}...{end} ({len(text)} characters)"
 

@@ -16,6 +16,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.messages import and_joined
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.web import debate_list
 
 _NOT_OFFERED = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
@@ -45,7 +46,7 @@ def form_values(models: FoundModels, form_data: Mapping[str, str], problems: lis
     seats = {seat: cast_options(seat, models) for seat in seats_to_fill(format)}
     names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
     names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
-    by_name = by_field(problems, names.__contains__)
+    by_name = by_field([redact(problem) for problem in problems], names.__contains__)  # some quote files
     return {
         "sent": form_data,
         "format": format,

@@ -22,7 +22,6 @@ from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.util.running_time import running_timeout
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -121,7 +120,7 @@ async def form(request: Request, token: str | None, max_bytes: int) -> dict[str,
     no other site can have sent it."""
     body = bytearray()
     try:
-        async with running_timeout(_FORM_SECONDS):
+        async with asyncio.timeout(_FORM_SECONDS):
             async for piece in request.stream():
                 body += piece
                 if len(body) > max_bytes:

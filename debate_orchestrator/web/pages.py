@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from functools import cache, lru_cache, partial
-from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from markupsafe import escape
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -36,15 +37,30 @@ STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; ch
 """The files that pages load, and their types."""
 
 
-def render(template: str, *, sent: Mapping[str, str] | None = None, **values: Any) -> str:
-    """A template of `web/templates` as HTML, redacted. Every value is escaped that is not HTML already. `sent` is a
-    form as a person has filled it in. Its texts, which templates have as `typed`, are put into the page after it is
-    redacted: otherwise a visitor could type guesses, and see from the redaction which of them are keys."""
-    typed = {name: secrets.token_hex(16) for name in sent or ()}
-    page = redact(_environment().get_template(template).render(sent=sent or {}, typed=typed, **values))
-    for name, mark in typed.items():
-        page = page.replace(mark, escape((sent or {})[name]))
+_typed_html: ContextVar[dict[str, str]] = ContextVar("_typed_html")
+"""Mark to the HTML that takes its place in the page that is being made."""
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of `web/templates` as HTML, redacted. Every value is escaped that is not HTML already. What a form
+    holds that comes back, and what is said about it, goes through the filter `typed` and is put into the page after it
+    is redacted: otherwise a visitor could type guesses, and see from the redaction which of them are keys."""
+    html_by_mark: dict[str, str] = {}
+    token = _typed_html.set(html_by_mark)
+    try:
+        page = redact(_environment().get_template(template).render(**values))
+    finally:
+        _typed_html.reset(token)
+    for mark, typed_html in html_by_mark.items():
+        page = page.replace(mark, typed_html)
     return page
+
+
+def _typed(text: str) -> str:
+    """A mark in place of a text, or HTML, that `render` does not redact."""
+    mark = secrets.token_hex(16)
+    _typed_html.get()[mark] = str(escape(text))
+    return mark
 
 
 def money(total: CostLine) -> str:
@@ -74,6 +90,7 @@ _environment = cache(
             "quoted": lambda text: quoted(few_combining_marks(text)),
             "path": lambda name: quote(name, safe=""),
             "model": model_spec.public_name,
+            "typed": _typed,
         },
     )
 )

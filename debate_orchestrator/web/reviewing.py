@@ -21,7 +21,7 @@ from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import ReviewedDebate
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, quoting_as_typed
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
@@ -95,6 +95,7 @@ class Reviews:
     def _is_filed(self, reviewed: ReviewedDebate, name: str) -> bool:
         return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
 
+    @quoting_as_typed()
     def _begin(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which is final from then on, and leads to the reviewer's own address."""
         name = one_line(form_data.get("reviewer", ""))
@@ -117,9 +118,12 @@ class Reviews:
                 problems = error.problems
         return HTMLResponse(self._page(request, reviewed, "before", name=name, sent=form_data, problems=problems), 422)
 
+    @quoting_as_typed()
     def _file(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
         name = self._reviewer(request, reviewed)
+        if name and self._is_filed(reviewed, name):  # the form was sent twice
+            return go_to(self._own_address(request, reviewed, name))
         draft = filing.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
         if not draft.get(filing.READ_KEY):
             problems = ["Begin with the vote before reading."]

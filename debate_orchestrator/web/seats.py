@@ -21,6 +21,7 @@ from debate_orchestrator.prompting import person_turns
 from debate_orchestrator.prompting.briefs import positions_shown
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
+from debate_orchestrator.util.errors import quoting_as_typed
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import AccessTokens, form
@@ -83,7 +84,8 @@ class Seats:
             raise HTTPException(413, problem)
         if awaited_turn is None or form_data.get("turn") != awaited_turn.turn.neutral_id or awaited_turn.reply.done():
             return await self._answer_late_reply(visit, form_data)
-        return await self._take(visit, awaited_turn, form_data)
+        with quoting_as_typed():
+            return await self._take(visit, awaited_turn, form_data)
 
     async def _answer_late_reply(self, visit: Visit, form_data: Mapping[str, str]) -> Response:
         """The response to a reply for which no turn waits: the same as before if it was taken just now."""

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,12 @@ from .test_browser import AXE, DESKTOP, PATIENCE, PHONE, missing, page  # noqa: 
 
 pytestmark = pytest.mark.slow
 
-HELD_SPEAKER = """\
+HELD_SPEAKER = r"""
 import pathlib, re, sys, time
-number = re.search(r"wait (\\d) times|$", sys.stdin.read())[1] or ""
-print("First comes a claim,", flush=True)
+number = re.search(r"wait (\d) times|$", sys.stdin.read())[1] or ""
+print("First comes a claim, \U0001f389\U0001f389\U0001f389", flush=True)
+time.sleep(0.3)
+print("a second,", flush=True)
 while not pathlib.Path(__file__).with_name("go" + number).exists():
     time.sleep(0.05)
 print("and then the reason for it.")
@@ -168,7 +170,9 @@ def follow(window: Any, link: Any) -> None:
         link.click()
 
 
-def fill_in(window: Any, address: str, rounds: str = "1", *, people: str = "", program: str = "", to: str = "") -> None:
+def fill_in(
+    window: Any, address: str, rounds: str = "1", *, people: Iterable[str] = (), program: str = "", to: str = ""
+) -> None:
     """Fills in the form of a debate with people in some seats, or a program, up to what the debate takes."""
     window.goto(address)
     window.goto(f"{address}new")
@@ -233,7 +237,9 @@ def test_speeches_are_seen_while_they_are_written(desk: tuple[Path, str], contex
     window.wait_for_url("**/debates/*")
     other.goto(window.url)
     for one in (window, other):
-        one.locator(".writing", has_text="First comes").first.wait_for()
+        one.locator(
+            ".writing", has_text="First comes a claim, \U0001f389\U0001f389\U0001f389 a second,"
+        ).first.wait_for()
     window.get_by_role("button", name="Pause").click()
     let_go(folder)
     window.get_by_role("button", name="Go on").wait_for()
@@ -298,6 +304,22 @@ def test_two_people_in_two_browsers(desk: tuple[Path, str], context: Any, page: 
         assert person.evaluate("Object.keys(localStorage)") == []
         assert "A claim alone convinces nobody" in person.content()
         person.context.close()
+    assert context.said == []
+
+
+def test_a_waiting_page_says_whose_turn_it_is(desk: tuple[Path, str], context: Any) -> None:
+    """Also when the turn passes from one person to another while the page is open."""
+    _, address = desk
+    window, judge, speaker = (context.new_page() for _ in range(3))
+    fill_in(window, address, people=("a", "b", "judge"), program="rehearse")  # and no rapporteur
+    window.get_by_role("button", name="Start the debate").click()
+    for person, name in ((judge, "Judge"), (speaker, "Researcher A")):
+        link = window.get_by_role("link", name=name, exact=True).get_attribute("href")
+        person.goto(address.partition("/dashboard/")[0] + link)
+    judge.get_by_text("it is the turn of Researcher A.").wait_for()
+    speaker.get_by_label("Your speech").fill("A claim alone convinces nobody who doubts it, and a reason does. ")
+    speaker.get_by_role("button", name="Hand it in").click()
+    judge.get_by_text("it is the turn of Researcher B.").wait_for()
     assert context.said == []
 
 

@@ -84,11 +84,11 @@ def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
 
 
 def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
-    """A second debate waits, says so, and begins on the page that is open; words are there before a speech is
-    whole."""
+    """A second debate waits, says so, and begins on the page that is open; that of the third says that it is
+    next. Words are there before a speech is whole."""
     with served_public(folder, {"offers": {"slow": {**spoken(folder), "rounds": 1}}, "at_once": 1}) as server:
         home = f"http://127.0.0.1:{server.port}/"
-        windows = [context.new_page(), context.new_page()]
+        windows = [context.new_page() for _ in range(3)]
         for number, window in enumerate(windows):
             window.goto(home)
             window.get_by_label("What is to be debated?").fill(f"Should we wait {number} times?")
@@ -97,9 +97,11 @@ def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
         windows[1].get_by_text("your debate is next").wait_for()
         windows[0].locator(".writing", has_text="First comes").first.wait_for()
         looked_at(windows[1])
+        windows[2].get_by_text("1 debate before this one").wait_for()
         let_go(folder, "0")
         windows[0].get_by_text("Complete", exact=True).wait_for()
         windows[1].locator(".writing", has_text="First comes").first.wait_for()
+        windows[2].get_by_text("your debate is next").wait_for()
         let_go(folder, "1")
         windows[1].get_by_text("Complete", exact=True).wait_for()
         assert context.said == []

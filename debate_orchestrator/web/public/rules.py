@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
@@ -10,12 +11,13 @@ from pydantic import Field
 
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS, Settings
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine import budget, format_check
+from debate_orchestrator.engine import budget, format_check, start
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.setup.answers import make_settings
-from debate_orchestrator.setup.risks import Risk, of_settings
+from debate_orchestrator.setup.risks import Risk, of_prompts, of_settings
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError, short_repr, suggest
 
@@ -52,6 +54,8 @@ class Offer(OfferFields):
     name: str
     answers: dict[str, Any]
     """The keys of an answers file that are the owner's."""
+    settings: Settings
+    """The settings of a debate by it, with another topic and other positions, and the most rounds."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -62,6 +66,26 @@ class Offer(OfferFields):
     def rehearsal(self) -> bool:
         """Whether its debates are rehearsals."""
         return model_spec.is_rehearsal(self.answers["cast"])
+
+    def permits(self, debate: DebateState) -> bool:
+        """Whether it would open this debate: all is as it says but what visitors choose, and a lower cap."""
+        opened, settings = debate.opened, self.settings
+        offered = start.make_opened(start.as_rehearsal(settings) if self.rehearsal else settings)
+        chosen = {
+            name: getattr(opened.settings, name) for name in ("topic", "positions", "rounds", "output", "origins")
+        }
+        same_settings = offered.settings.model_copy(update={**chosen, "max_cost": opened.settings.max_cost})
+        is_same_format = offered.format.model_dump_json() == opened.format.model_dump_json()
+        is_shipped = offered.format.name == opened.format.name and not any(of_prompts(opened.format, opened.templates))
+        max_cost = settings.max_cost
+        return (
+            opened.settings == same_settings
+            and debate.cast == opened.cast
+            and opened.settings.rounds <= settings.rounds
+            and (max_cost is None or (debate.max_cost is not None and debate.max_cost <= max_cost))
+            and opened.earlier_debate is None
+            and (is_shipped or (is_same_format and opened.templates == offered.templates))
+        )
 
 
 class SiteRules(FrozenModel):
@@ -148,7 +172,8 @@ def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer 
     ):
         offer_problems.append(f"cast: {' and '.join(people)} can't take a seat in a public debate.")
     problems += [f"offers.{name}.{problem}" for problem in offer_problems]
-    return Offer.model_construct(**{**dict(fields), "name": name, "about": fields.about or name, "answers": answers})
+    more = {"name": name, "about": fields.about or name, "answers": answers, "settings": trial_settings}
+    return Offer.model_construct(**{**dict(fields), **more})
 
 
 def _trial_settings(answers: Mapping[str, Any]) -> Settings:
@@ -180,12 +205,15 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
     return budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
 
 
-def risks_of(rules: SiteRules) -> tuple[Risk, ...]:
-    """The side effects of debates under these rules, and of the program that checks topics."""
+def risks_of(content: Mapping[str, Any]) -> tuple[Risk, ...]:
+    """The side effects of debates under the rules that the values of a file make, checked or not, and of the program
+    that checks topics."""
+    offers, moderation = content.get("offers"), content.get("moderation")
     risks: dict[str, Risk] = {}
-    for offer in rules.offers.values():
-        risks |= {risk.digest: risk for risk in of_settings({**offer.answers, "topic": ""})}
-    if rules.moderation:
-        risk = Risk(kind="program", where="moderation", what=rules.moderation)
+    for offer in offers.values() if isinstance(offers, Mapping) else ():
+        if isinstance(offer, Mapping):
+            risks |= {risk.digest: risk for risk in of_settings({name: offer.get(name) for name in ("cast", "format")})}
+    if isinstance(moderation, str) and moderation:
+        risk = Risk(kind="program", where="moderation", what=moderation, folder=os.getcwd())
         risks[risk.digest] = risk
     return tuple(risks.values())

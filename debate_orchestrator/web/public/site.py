@@ -21,7 +21,7 @@ from debate_orchestrator.core.positions import positions_without_model
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
-from debate_orchestrator.engine.library import find_risks, open_debate
+from debate_orchestrator.engine.library import open_debate
 from debate_orchestrator.providers.programs import NotRun, ProgramRun, environment
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.paths import JOURNAL
@@ -34,6 +34,7 @@ from debate_orchestrator.util.errors import (
     LockedJournal,
     OverBudget,
     Paused,
+    quoting_as_typed,
     with_hint,
 )
 from debate_orchestrator.util.numbers import plural
@@ -42,7 +43,7 @@ from debate_orchestrator.util.running_time import running_timeout
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import debate_list
 from debate_orchestrator.web.public.queue import StartQueue
-from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
+from debate_orchestrator.web.public.rules import Offer, SiteRules
 from debate_orchestrator.web.public.visitor_limits import (
     ALL_COST,
     DAY_COST,
@@ -77,7 +78,7 @@ def public_reasons(error: Exception) -> list[str]:
         hint = "start a debate with fewer rounds"
         return [with_hint("This debate has reached the most that one debate may cost. What was said is kept.", hint)]
     if isinstance(error, Paused):
-        return ["A model did not answer in time. Nothing that was said is lost."]
+        return ["A model gave no answer that could be used. Nothing that was said is lost."]
     sentence = "A model can't be asked until the owner of this site has looked at it. What was said is kept."
     return [with_hint(sentence, "come back later, or start a debate with another offer")]
 
@@ -154,8 +155,9 @@ class TopicScreener:
         try:
             async with running_timeout(MODERATION_SECONDS) as waiting:
                 await self._slots.acquire()
+                seconds_left = MODERATION_SECONDS - waiting.elapsed()
             try:
-                return await self._ask(json.dumps(request).encode(), MODERATION_SECONDS - waiting.elapsed())
+                return await self._ask(json.dumps(request).encode(), seconds_left)
             finally:
                 self._slots.release()
         except TimeoutError:
@@ -252,15 +254,16 @@ class Site:
         counters |= {
             f"{MODEL}{spec}": maximum for spec, maximum in self.rules.debates_per_model.items() if spec in offer.models
         }
-        self._must_be_below(counters, offer.max_cost or 0.0)
+        self._must_be_below(counters, offer.max_cost)
         self.limits.count(*counters)
         if offer.max_cost:
             self.limits.charge(name, offer.max_cost)
 
-    def _must_be_below(self, counters: dict[str, int], cost: float = 0.0) -> None:
+    def _must_be_below(self, counters: dict[str, int], cost: float | None = None) -> None:
         if reached := self.limits.full(counters, cost):
             raise limit_reached(reached, self.rules.debates_per_visitor)
 
+    @quoting_as_typed()
     def _answers(self, form_data: Mapping[str, str]) -> tuple[Offer, dict[str, Any]]:
         """The offer that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
         from it. Raises FormError with what is invalid, by field."""
@@ -314,16 +317,18 @@ class Site:
     # Running
 
     def queue_unfinished(self) -> None:
-        """Queues the debates that are not complete, in the order in which they were last written."""
-        digests = {risk.digest for risk in risks_of(self.rules)}
+        """Queues the debates that are not complete and still permitted, in the order in which they were last
+        written."""
         for name in reversed(self.names()):
             path = self.journal(name)
             try:
-                if path and not debate_list.load(path)[1].complete:
-                    if {risk.digest for risk in find_risks(path)} <= digests:
-                        self.queue.add(path)
+                if path and not (debate := debate_list.load(path)[1]).complete:
+                    if not any(offer.permits(debate) for offer in self.rules.offers.values()):
+                        self.log(f"{path}: no offer of this site permits this debate, so it is not continued.")
+                    elif debate.max_cost and (limit := self.limits.full({}, 0.0)):
+                        self.log(f"{path}: the debates of this folder exceed {limit}, so it is not continued.")
                     else:
-                        self.log(f"{path}: it does more than the offers of this site, so it is not continued.")
+                        self.queue.add(path)
             except (DebateError, OSError) as error:
                 self.log(f"{path}: {error}")
 

@@ -75,9 +75,10 @@ class VisitorLimits:
         self._begin_day()
         return hmac.new(self._key, address(scope).encode(), hashlib.sha256).hexdigest()[:32]
 
-    def full(self, counters: Mapping[str, int], cost: float = 0.0) -> str | None:
+    def full(self, counters: Mapping[str, int], cost: float | None = None) -> str | None:
         """The first limit that one more debate would exceed; None if there is room. `counters` maps each counter to its
-        highest value, and `cost` is what the debate may cost, in US dollars."""
+        highest value, and `cost` is what the debate may cost, in US dollars: 0 if that is charged already, None if it
+        costs nothing."""
         self._begin_day()
         for counter, maximum in counters.items():
             if self._counts[counter] >= maximum:
@@ -89,7 +90,7 @@ class VisitorLimits:
             (ALL_COST, self._rules.max_cost, total),
         ):
             # A sum that is not a number is too much.
-            if cost and max_cost is not None and not dollars + cost <= max_cost + 1e-9:
+            if cost is not None and max_cost is not None and not dollars + cost <= max_cost + 1e-9:
                 return name
         return None
 

@@ -19,6 +19,12 @@ const fragment = (html) => {
   return holder.content;
 };
 
+// This page as the server would send it now; null if it doesn't.
+const pageNow = async () => {
+  const answer = await fetch(location.pathname, { headers: { accept: "text/html" } }).catch(() => null);
+  return answer?.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+};
+
 // The live page of a debate: blocks as they come, and speeches while they are written.
 const debate = document.querySelector("[data-stream]");
 if (debate) {
@@ -56,7 +62,11 @@ if (debate) {
       writing.set(turn, { article, words });
     }
     const { words } = writing.get(turn);
-    words.textContent = words.textContent.slice(0, start) + text;
+    words.textContent = [...words.textContent].slice(0, start).join("") + text; // whole characters, as the server counts
+  });
+  listen("moved", async () => { // the queue in which it waits
+    const now = (await pageNow())?.getElementById("status");
+    if (now) { status.replaceChildren(...now.childNodes); }
   });
   listen("over", () => {
     stream.close();
@@ -80,11 +90,13 @@ const changes = document.querySelector("[data-changes]");
 if (changes) {
   const stream = new EventSource(changes.dataset.changes);
   const look = async () => {
-    const answer = await fetch(location.pathname, { headers: { accept: "text/html" } }).catch(() => null);
-    if (!answer || !answer.ok) { return; }
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const page = await pageNow();
+    if (!page) { return; }
     const there = page.querySelector("[data-changes]");
-    if (there && there.dataset.turn === changes.dataset.turn) { return; }
+    if (there && there.dataset.turn === changes.dataset.turn) {
+      document.getElementById("standing").textContent = page.getElementById("standing").textContent;
+      return;
+    }
     stream.close();
     if (!unsaved) { location.replace(location.pathname); return; }
     const link = document.createElement("a");
