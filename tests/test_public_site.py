@@ -127,14 +127,18 @@ FAULTS = [
     ({"offer": "other"}, "offer", "no such"),
     ({"position.a": "Yes."}, "position.b", "Say what this side argues"),
     ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue &#39;Yes.&#39;"),
-    ({"position.a": "pass-word", "position.b": "pass-word"}, "position.a", "Both sides argue &#39;pass-word&#39;"),
+    (
+        {"position.a": "hunter2hunter", "position.b": "hunter2hunter"},
+        "position.a",
+        "Both sides argue &#39;hunter2hunter&#39;",
+    ),
 ]
 
 
 def test_what_will_not_do_is_not_started(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was typed stays, and the sentence is at its field, also if it is a key, so that no guess is told from
     another. No program, address, file or cap can be named: a form with any other field is refused whole."""
-    monkeypatch.setenv("DB_PASSWORD", "pass-word")
+    monkeypatch.setenv("DB_PASSWORD", "hunter2hunter")
     for sent, field, message in FAULTS:
         answer = visitor.start({**TOPIC, **sent})
         assert answer.status_code == 422, (sent, plain(answer.text))

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from conftest import Run
 from public_server import ask, served_public
 
 from debate_orchestrator.web import live, server
@@ -39,6 +40,13 @@ def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> 
         viewers.broadcast("text", number)
         assert [viewer.get_nowait() for viewer in quick] == [live.message("text", number)] * 19
     assert [full.get_nowait(), full.get_nowait()] == [live.message("text", 0), None] and full.empty()
+
+
+def test_a_host_is_a_name(debate: Run) -> None:
+    """A server that no browser could ask for by its name is not begun."""
+    for host in ("http://debate.example.org", "debate.example.org/path", "*", ""):
+        ran = debate("serve", "--no-browser", "--port", "0", "--host", host)
+        assert ran.code == 2 and "is not the name of a host" in ran.err, host
 
 
 ADDRESS = "http://127.0.0.1:8642/dashboard/0123456789abcdef/"

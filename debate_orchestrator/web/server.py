@@ -7,6 +7,7 @@ import atexit
 import contextlib
 import html
 import logging
+import re
 import signal
 import socket
 import threading
@@ -23,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util import coroutines
-from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, saved_but_for
+from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, saved_but_for, short_repr
 from debate_orchestrator.util.log import log_line, print_log_records
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.signals import terminating
@@ -75,6 +76,12 @@ def serve_public(
 
 
 def _hosts(port: int, more_hosts: Sequence[str]) -> list[str]:
+    """The values of the Host header that are this server's. Raises BadSettings for a name that no browser sends."""
+    for host in more_hosts:
+        if not re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d+)?", host, re.ASCII | re.IGNORECASE):
+            raise BadSettings(
+                f"{short_repr(host)} is not the name of a host.", hint="only the name: debate.example.org"
+            )
     return [f"{LOOPBACK}:{port}", f"localhost:{port}", *more_hosts]
 
 
