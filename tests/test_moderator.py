@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.estimate import cost_before_call
-from debate_orchestrator.engine.moderator import ModeratorLimits, propose
+from debate_orchestrator.engine.moderator import ModeratorLimits, billed_calls, propose
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
@@ -230,8 +230,8 @@ def test_a_failed_call_counts_in_the_cap(price: float, came: Reply | None) -> No
 def test_a_call_that_is_given_up_is_kept(price: float) -> None:
     """A second Ctrl-C cancels a call that may have been billed: what had come of it is kept."""
     kept = list[Reply]()
-    with pytest.raises(asyncio.CancelledError) as raised:
+    with pytest.raises(asyncio.CancelledError):
         derived(Derives(["No.", asyncio.CancelledError()], None), None, kept=kept)
-    assert raised.value.__notes__ == [f"2 calls of {OPUS} may have been billed."]
+    assert billed_calls(kept) == [f"2 calls of {OPUS} may have been billed."]
     del kept[0]
     assert [(one.cost, one.estimated_cost, one.called) for one in kept] == [(None, pytest.approx(price), True)]

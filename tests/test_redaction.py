@@ -294,7 +294,7 @@ def test_half_an_escaped_key() -> None:
 
 
 @pytest.mark.parametrize("key", ["Aj5#", "Aj5#x", "Пaроль#Ж", "sk-ant-0123456789", "Aj5#" * 20], ids=len)
-def test_less_than_half_a_key_stays_at_the_end(key: str) -> None:
+def test_the_beginning_of_a_key_stays_at_the_end_if_it_is_short(key: str) -> None:
     """Of a key of any length that counts, in any form, less than half stays at the end of a text that is cut off, and
     fewer than 16 characters."""
     key = key if len(key) >= 8 else key + "9q!Z"

@@ -240,6 +240,18 @@ def test_a_format_that_takes_too_long_is_reported(debate: Run, here: Path) -> No
     assert found == ["formats/x/second: the template takes too long, or too much memory."]
 
 
+def test_templates_that_take_too_long_only_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No template is blamed that is within the limits by itself."""
+
+    class Worker:
+        def do(self, task: dict[str, Any]) -> dict[str, Any] | None:
+            return {"mistakes": [], "seconds": 0.1} if len(task["own"]) == 1 else None
+
+    monkeypatch.setattr(rendering, "_worker", Worker)
+    found = rendering.template_problems({"formats/x/a": "a", "formats/x/b": "b"}, [])
+    assert found == ["The templates together take too long, or too much memory."]
+
+
 # The process
 
 

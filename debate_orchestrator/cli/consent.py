@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.debate import (
     ChangeEvents,
     DebateSession,
@@ -27,6 +28,7 @@ from debate_orchestrator.engine.debate import (
     create_debate,
     create_paid_debate,
 )
+from debate_orchestrator.engine.moderator import billed_calls
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import WANTS, Risk
 from debate_orchestrator.storage.files import write_atomic
@@ -122,21 +124,19 @@ def new_debate(
     files: DebateFiles,
     follow_up_events: FollowUpEvents,
     stop: asyncio.Event | None = None,
+    paid_replies: Sequence[Reply] = (),
 ) -> Iterator[DebateSession]:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that. The answer of a
     model that derives the positions is written without any await in between: an interrupt comes before it, or after it
-    is saved. With `stop`, which the `opening` watches, the first Ctrl-C waits for the answer."""
-    created, billed = list[DebateSession](), list[str]()
+    is saved. With `stop`, which the `opening` watches, the first Ctrl-C waits for the answer. If no debate is opened,
+    the interrupt says how many calls of `paid_replies`, which the `opening` fills, may have been billed."""
+    created = list[DebateSession]()
 
     async def create() -> None:
         if isinstance(opening, Opened):
             created.append(create_debate(opening, files, follow_up_events(opening)))
         else:
-            try:
-                created.append(await create_paid_debate(opening, files, follow_up_events))
-            except asyncio.CancelledError as cancelled:
-                billed.extend(getattr(cancelled, "__notes__", ()))
-                raise
+            created.append(await create_paid_debate(opening, files, follow_up_events))
         _remember_debate(created[0].journal, created[0].state.opened.cast)
 
     interrupted: KeyboardInterrupt | None = None
@@ -148,7 +148,8 @@ def new_debate(
         if not isinstance(opening, Opened):
             opening.close()  # where the interrupt came before it began
     if not created:
-        raise Interrupted(" ".join(["no debate was opened, and nothing is saved.", *billed])) from None
+        message = " ".join(["no debate was opened, and nothing is saved.", *billed_calls(paid_replies)])
+        raise Interrupted(message) from None
     with _with_saved_named(created[0]) as session:
         if interrupted is not None:
             raise interrupted

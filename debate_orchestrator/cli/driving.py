@@ -203,14 +203,12 @@ def _take_turns(session: DebateSession, arguments: argparse.Namespace, estimate_
 def print_estimate(session: DebateSession, estimate_text: str = "") -> None:
     """Prints on stderr what the turns left are expected to take, before the first call: a file may ask for much.
     `estimate_text` is that of `drive_to_report`."""
-    rehearsal = estimate_text or model_spec.is_rehearsal(session.state.cast)
-    estimate = estimate_debate(session.state.opened, session.journal.events[1:])
-    text = estimate_text or estimate.sentence()
-    if rehearsal:
-        text = f"No model is called. With models it would take {text}."
-    elif not (estimate.calls or estimate.host_turns or estimate.not_estimated_because):
-        text = "No model is called."
-    print_status(text)
+    rehearsal, text = bool(estimate_text) or model_spec.is_rehearsal(session.state.cast), estimate_text
+    if not text:
+        estimate = estimate_debate(session.state.opened, session.journal.events[1:])
+        has_work = rehearsal or estimate.calls or estimate.host_turns or estimate.not_estimated_because
+        text = estimate.sentence() if has_work else "No model is called."
+    print_status(f"No model is called. With models it would take {text}." if rehearsal else text)
 
 
 async def _drive(session: DebateSession, arguments: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import print_estimate
 from debate_orchestrator.cli.output import print_result, print_status
 from debate_orchestrator.cli.step import print_step
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import DebateSession
 from debate_orchestrator.host.step import Stepper
@@ -32,9 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     start.check_settings(settings, files, permissions=permissions)
     if estimate_text := start.estimate_before_positions(settings):
         print_status(estimate_text)
-    stop = asyncio.Event()
-    opening = start.opened_with_positions(settings, print_status, permissions, stop)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings), stop) as session:
+    stop, paid_replies = asyncio.Event(), list[Reply]()
+    opening = start.opened_with_positions(settings, print_status, permissions, stop, paid_replies)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings), stop, paid_replies) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         setup = setup_lines(arguments, settings, session.files)
 

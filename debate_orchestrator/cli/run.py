@@ -14,6 +14,7 @@ from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_c
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet, is_silent
 from debate_orchestrator.cli.output import at_terminal, next_step, print_status
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate_debate
@@ -88,9 +89,11 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
             start.make_opened(real_settings.model_copy(update={"positions": settings.positions}))
         )
         estimate_text = estimate.model_copy(update={"positions_by": positions_spec}).sentence()
-    stop = asyncio.Event()
-    opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions, stop)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, estimate_text), stop) as session:
+    stop, paid_replies = asyncio.Event(), list[Reply]()
+    opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions, stop, paid_replies)
+    with new_debate(
+        opening, files, lambda opened: start.notes_after_opened(settings, estimate_text), stop, paid_replies
+    ) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         if not quiet:
             for line in (*setup_lines(arguments, settings, session.files), cast_line(settings)):

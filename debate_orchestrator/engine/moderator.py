@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
@@ -68,16 +68,16 @@ class ModeratorLimits(NamedTuple):
 
 
 async def derive_positions(
-    settings: Settings, provider: Provider, notify: Notify, stop: asyncio.Event
-) -> tuple[dict[str, str], tuple[Reply, ...]]:
-    """The position of each side, and every reply that was paid for, the one that was used last. Raises ProviderFailed
-    if no reply can be used; Paused if none came in time or a call would exceed the cap."""
+    settings: Settings, provider: Provider, notify: Notify, stop: asyncio.Event, paid_replies: list[Reply]
+) -> dict[str, str]:
+    """The position of each side. Every reply that was paid for is added to `paid_replies`, the one that was used last.
+    Raises ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap."""
     progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     state = SetupState(answers={"topic": settings.topic}, progress=progress)  # needs nothing but positions next
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, notify, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
-    paid_replies: list[Reply] = []
     proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid_replies)
-    return proposed.answers["positions"], tuple(paid_replies)
+    positions: dict[str, str] = proposed.answers["positions"]
+    return positions
 
 
 async def propose(
@@ -90,19 +90,17 @@ async def propose(
     """The state with the proposal that the setup needs now. Every reply is added to `paid_replies`, those that can't be
     used too, and one of unknown cost for each call that failed and may have been billed. Raises ProviderFailed if no
     reply can be used; Paused if none came in time or a call would exceed the cap, which counts what the setup has paid
-    before. The error says how many of the calls may have been billed, in its notes if it is no ExternalError."""
+    before. These errors say how many of the calls may have been billed."""
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
-    brief, work = _brief(task, state), _WORK[task.name]
+    brief, work, paid_before = _brief(task, state), _WORK[task.name], len(paid_replies)
     price = cost_before_call(provider.name, brief)
     price_text = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
     limits.notify(f"{work}: {provider.name}{price_text}.")
 
-    def spent() -> float:
-        return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid_replies))
-
     def must_be_within_budget() -> None:
-        check_max_cost(limits.max_cost, spent, work, provider.name, price, limits.alternative)
+        spent = sum(map(_capped_cost, (*state.progress.paid, *paid_replies)))
+        check_max_cost(limits.max_cost, lambda: spent, work, provider.name, price, limits.alternative)
 
     def keep(reply: Reply) -> None:
         update = {
@@ -114,15 +112,17 @@ async def propose(
         paid_replies.append(as_stored(reply.model_copy(update=update)))
 
     try:
-        with _naming_billed_calls(provider.name, limits, paid_replies):
-            for attempt in range(1, _ATTEMPTS + 1):
-                reply = await _reply(brief, provider, limits, must_be_within_budget, keep)
-                try:
-                    return setup_questions.with_proposal(state, task.name, parse_structured(brief.turn_id, reply.text))
-                except (BadReply, BadSettings) as error:
-                    if attempt == _ATTEMPTS or limits.stop.is_set():
-                        summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
-                        raise ProviderFailed([*map(without_hint, error.problems), summary]) from error
+        for attempt in range(1, _ATTEMPTS + 1):
+            reply = await _reply(brief, provider, limits, must_be_within_budget, keep)
+            try:
+                return setup_questions.with_proposal(state, task.name, parse_structured(brief.turn_id, reply.text))
+            except (BadReply, BadSettings) as error:
+                if attempt == _ATTEMPTS or limits.stop.is_set():
+                    summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
+                    raise ProviderFailed([*map(without_hint, error.problems), summary]) from error
+    except ExternalError as error:
+        hints = [] if isinstance(error, OverBudget) else limits.hints()
+        raise type(error)([*error.problems, *billed_calls(paid_replies[paid_before:]), *hints]) from error
     finally:
         try:
             await provider.close()
@@ -131,22 +131,10 @@ async def propose(
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-@contextmanager
-def _naming_billed_calls(spec: str, limits: ModeratorLimits, paid_replies: list[Reply]) -> Iterator[None]:
-    """Adds to an error how many calls of a block may have been billed, and what to do; the number to its notes if it is
-    no ExternalError."""
-    paid_before = len(paid_replies)
-    try:
-        yield
-    except BaseException as error:
-        billed_count = sum(reply.called for reply in paid_replies[paid_before:])
-        billed = [f"{plural(billed_count, 'call')} of {spec} may have been billed."] if billed_count else []
-        if isinstance(error, ExternalError):
-            error.add(*billed, *([] if isinstance(error, OverBudget) else limits.hints()))
-        else:
-            for sentence in billed:
-                error.add_note(sentence)
-        raise
+def billed_calls(replies: Sequence[Reply]) -> list[str]:
+    """A sentence on how many of the calls that these replies came from may have been billed; none if none may."""
+    called = [reply.spec for reply in replies if reply.called]
+    return [f"{plural(len(called), 'call')} of {called[0]} may have been billed."] if called else []
 
 
 def _brief(task: ModeratorTask, state: SetupState) -> Brief:

@@ -18,6 +18,7 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
 from debate_orchestrator.core.positions import has_placeholders, positions_or_model
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -117,18 +118,22 @@ async def opened_with_positions(
     notify: Notify = ignore,
     permissions: Permissions = NO_PERMISSIONS,
     stop: asyncio.Event | None = None,
+    paid_replies: list[Reply] | None = None,
 ) -> Opened:
     """The event that opens a debate; positions that are missing and that `without_model` can't make, a model derives.
     All else is read and checked before that call, and nothing is awaited after it. Once `stop` is set, no further call
-    is made. Nothing is written. Raises what `without_model`, `make_opened` and `derive_positions` raise."""
+    is made. Each reply that was paid for is added to `paid_replies`. Nothing is written. Raises what `without_model`,
+    `make_opened` and `derive_positions` raise."""
     settings, spec = without_model(settings)
     opened = make_opened(with_placeholders(settings))
     if not spec:
         return opened
     provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
-    positions, replies = await derive_positions(settings, provider, notify, stop or asyncio.Event())
+    replies = [] if paid_replies is None else paid_replies
+    positions = await derive_positions(settings, provider, notify, stop or asyncio.Event(), replies)
     origins = {**settings.origins, "positions": "derived"}
-    return opened.with_settings(positions=positions, origins=origins).model_copy(update={"moderator_replies": replies})
+    opened = opened.with_settings(positions=positions, origins=origins)
+    return opened.model_copy(update={"moderator_replies": tuple(replies)})
 
 
 def with_positions_of(settings: Settings, opened: Opened) -> Settings:

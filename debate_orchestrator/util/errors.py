@@ -139,11 +139,6 @@ class DebateError(Exception):
             self.problems[-1] = with_hint(self.problems[-1], hint)
         super().__init__("\n".join(self.problems))
 
-    def add(self, *problems: str) -> None:
-        """Adds sentences at its end."""
-        self.problems += problems
-        self.args = ("\n".join(self.problems),)
-
 
 def reason(error: Exception) -> str:
     """Why a format's request can't be met, in a line: an error's first problem, or its kind and message."""
