@@ -38,117 +38,61 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from debate_orchestrator.core.events import Event
-    from debate_orchestrator.core.fold import fold
-    from debate_orchestrator.core.format import Format
-    from debate_orchestrator.core.settings import Settings
-    from debate_orchestrator.core.state import DebateState
-    from debate_orchestrator.engine.library import (
-        DebateResult,
-        find_risks,
-        load_format,
-        open_debate,
-        open_judging,
-        read_journal,
-        rejudge,
-        render,
-        resume,
-        run,
-    )
-    from debate_orchestrator.host.step import StepResult, step
-    from debate_orchestrator.reports.model import ReportModel
-    from debate_orchestrator.setup.risks import Risk
-    from debate_orchestrator.storage.journal_lines import JournalContents
-    from debate_orchestrator.util.errors import (
-        BadFile,
-        BadFormat,
-        BadJournal,
-        BadSettings,
-        DamagedJournal,
-        DebateError,
-        ExternalError,
-        LockedJournal,
-        OverBudget,
-        Paused,
-        PermanentFailure,
-        ProviderFailed,
-        UserError,
-    )
+if TYPE_CHECKING:  # `as` tells type checkers that a name is public
+    from debate_orchestrator.core.events import Event as Event
+    from debate_orchestrator.core.fold import fold as fold
+    from debate_orchestrator.core.format import Format as Format
+    from debate_orchestrator.core.settings import Settings as Settings
+    from debate_orchestrator.core.state import DebateState as DebateState
+    from debate_orchestrator.engine.library import DebateResult as DebateResult
+    from debate_orchestrator.engine.library import find_risks as find_risks
+    from debate_orchestrator.engine.library import load_format as load_format
+    from debate_orchestrator.engine.library import open_debate as open_debate
+    from debate_orchestrator.engine.library import open_judging as open_judging
+    from debate_orchestrator.engine.library import read_journal as read_journal
+    from debate_orchestrator.engine.library import rejudge as rejudge
+    from debate_orchestrator.engine.library import render as render
+    from debate_orchestrator.engine.library import resume as resume
+    from debate_orchestrator.engine.library import run as run
+    from debate_orchestrator.host.step import StepResult as StepResult
+    from debate_orchestrator.host.step import step as step
+    from debate_orchestrator.reports.model import ReportModel as ReportModel
+    from debate_orchestrator.setup.risks import Risk as Risk
+    from debate_orchestrator.storage.journal_lines import JournalContents as JournalContents
+    from debate_orchestrator.util.errors import BadFile as BadFile
+    from debate_orchestrator.util.errors import BadFormat as BadFormat
+    from debate_orchestrator.util.errors import BadJournal as BadJournal
+    from debate_orchestrator.util.errors import BadSettings as BadSettings
+    from debate_orchestrator.util.errors import DamagedJournal as DamagedJournal
+    from debate_orchestrator.util.errors import DebateError as DebateError
+    from debate_orchestrator.util.errors import ExternalError as ExternalError
+    from debate_orchestrator.util.errors import LockedJournal as LockedJournal
+    from debate_orchestrator.util.errors import OverBudget as OverBudget
+    from debate_orchestrator.util.errors import Paused as Paused
+    from debate_orchestrator.util.errors import PermanentFailure as PermanentFailure
+    from debate_orchestrator.util.errors import ProviderFailed as ProviderFailed
+    from debate_orchestrator.util.errors import UserError as UserError
 
 __version__ = "0.2.0"
 
-_MODULE_OF_NAME = {
-    "BadFile": "util.errors",
-    "BadFormat": "util.errors",
-    "BadJournal": "util.errors",
-    "BadSettings": "util.errors",
-    "DamagedJournal": "util.errors",
-    "DebateError": "util.errors",
-    "DebateResult": "engine.library",
-    "DebateState": "core.state",
-    "Event": "core.events",
-    "ExternalError": "util.errors",
-    "Format": "core.format",
-    "JournalContents": "storage.journal_lines",
-    "LockedJournal": "util.errors",
-    "OverBudget": "util.errors",
-    "Paused": "util.errors",
-    "PermanentFailure": "util.errors",
-    "ProviderFailed": "util.errors",
-    "ReportModel": "reports.model",
-    "Risk": "setup.risks",
-    "Settings": "core.settings",
-    "StepResult": "host.step",
-    "UserError": "util.errors",
-    "find_risks": "engine.library",
-    "fold": "core.fold",
-    "load_format": "engine.library",
-    "open_debate": "engine.library",
-    "open_judging": "engine.library",
-    "read_journal": "engine.library",
-    "rejudge": "engine.library",
-    "render": "engine.library",
-    "resume": "engine.library",
-    "run": "engine.library",
-    "step": "host.step",
+_MODULES = {
+    "core.events": "Event",
+    "core.fold": "fold",
+    "core.format": "Format",
+    "core.settings": "Settings",
+    "core.state": "DebateState",
+    "engine.library": "DebateResult find_risks load_format open_debate open_judging read_journal rejudge render "
+    "resume run",
+    "host.step": "StepResult step",
+    "reports.model": "ReportModel",
+    "setup.risks": "Risk",
+    "storage.journal_lines": "JournalContents",
+    "util.errors": "BadFile BadFormat BadJournal BadSettings DamagedJournal DebateError ExternalError "
+    "LockedJournal OverBudget Paused PermanentFailure ProviderFailed UserError",
 }
-
-__all__ = [
-    "BadFile",
-    "BadFormat",
-    "BadJournal",
-    "BadSettings",
-    "DamagedJournal",
-    "DebateError",
-    "DebateResult",
-    "DebateState",
-    "Event",
-    "ExternalError",
-    "Format",
-    "JournalContents",
-    "LockedJournal",
-    "OverBudget",
-    "Paused",
-    "PermanentFailure",
-    "ProviderFailed",
-    "ReportModel",
-    "Risk",
-    "Settings",
-    "StepResult",
-    "UserError",
-    "find_risks",
-    "fold",
-    "load_format",
-    "open_debate",
-    "open_judging",
-    "read_journal",
-    "rejudge",
-    "render",
-    "resume",
-    "run",
-    "step",
-]
+_MODULE_OF_NAME = {name: module for module, names in _MODULES.items() for name in names.split()}
+if not TYPE_CHECKING:
+    __all__ = list(_MODULE_OF_NAME)
 
 
 def __getattr__(name: str) -> Any:
@@ -161,4 +105,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_MODULE_OF_NAME})
