@@ -207,6 +207,13 @@ def test_tables_of_another_version(debate: Run, url: str, postgres_server: Postg
         assert ran.code == 2 and "install the same versions on all machines" in ran.err, ran.err
 
 
+def test_a_database_without_an_encoding(debate: Run, postgres_server: Postgres) -> None:
+    """It is refused with the reason, before any table is made."""
+    postgres_server.query("postgres", "CREATE DATABASE bare ENCODING SQL_ASCII LOCALE 'C' TEMPLATE template0")
+    ran = debate("worker", postgres_server.url("bare"), "--until-done")
+    assert ran.code == 2 and "has no encoding (SQL_ASCII)" in ran.err and "createdb -E UTF8" in ran.err, ran.err
+
+
 def test_a_database_that_is_away(debate: Run) -> None:
     """Where no database answers, both commands end with one message."""
     url = "postgresql://me@127.0.0.1:1/debates"
@@ -294,6 +301,7 @@ def test_jobs_that_this_program_did_not_make(debate: Run, url: str, postgres_ser
             for status, worker_id in (("todo", "NULL"), ("doing", dead)):
                 values = f"'{queue}', 'run_debate', '{json.dumps(arguments)}', '{status}', {worker_id}, 5"
                 columns = "queue_name, task_name, args, status, worker_id, priority"
+                columns, values = f"{columns}, scheduled_at", f"{values}, '-infinity'"  # which Python can't hold
                 postgres_server.query(name, f"INSERT INTO procrastinate_jobs ({columns}) VALUES ({values})")
         with started("worker", url, "--until-done") as worker:
             worked = worker.end(120)

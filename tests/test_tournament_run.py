@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,24 +11,17 @@ from typing import Any
 
 import contests
 import pytest
-import scripted_debates
 from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
-from core.folding import play
-from debates import opened_event, play_events
-from journals import write_journal
 from messages_server import Server
 
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.core.events import CallIntended, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine import rejudge
-from debate_orchestrator.formats import loader, scaffold
+from debate_orchestrator.formats import scaffold
 from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
-from debate_orchestrator.tournament import rows as rows_module
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.plan import ScheduledDebate
@@ -286,7 +278,8 @@ def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
 def test_names_of_a_schedule(here: Path) -> None:
     """A spec may stand twice in a tournament: each seat goes by the name that the schedule gives it."""
     models = [{"name": name, "spec": OPUS} for name in ("calm", "bold")]
-    judges = {"from": [{"name": "jo", "spec": OPUS}, *JUDGES[1:]], "panel": 1, "exclude": "none"}
+    twins = [{"name": name, "spec": OPUS} for name in ("jo", "al")]
+    judges = {"from": twins, "panel": 2, "exclude": "none"}
     changes = {"models": models, "judges": judges, "pairs": "round robin", "sides": "swapped", "rehearse": True}
     held = contests.tournament(**PAIR | changes)
     contests.run_tournament(held)
@@ -299,120 +292,6 @@ def test_names_of_a_schedule(here: Path) -> None:
     judges_scheduled = {f"stand-in for {judge}" for scheduled in held.schedule for judge in scheduled.judges}
     assert {row.judge for row in rows.ballots} == judges_scheduled
     assert {row.winner for row in rows.debates} == {None}  # only stand-ins judged
-
-
-def test_who_spoke_first_is_said_of_turns_alone(here: Path) -> None:
-    """In a format in which both sides speak at once neither is first."""
-    Path("x").mkdir()
-    write_journal(Path("x/1.journal.jsonl"), scripted_debates.events("question"))
-    write_journal(Path("x/2.journal.jsonl"), play_events(rounds=1))
-    assert [row.first for row in read_rows("x").debates] == [None, "pro"]
-
-
-def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
-    """A debate counts for the models that spoke and voted in it: not for one that got a seat after its last turn, and a
-    side that two models spoke for counts for neither."""
-    *spoken, ballot, record = play_events(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
-    given_away = [*spoken, Reassigned(seat="a", specs=("four",)), Reassigned(seat="judge", specs=("five",))]
-    taken_over = [_by("four", event) if event.turn_id == "2.rebuttal.a" else event for event in spoken[1:]]
-    Path("x").mkdir()
-    write_journal(Path("x/1.journal.jsonl"), [*given_away, _by("five", ballot), _by("five", record)])
-    other = spoken[0].model_copy(update={"nonce": "f" * 16})  # another debate, and no copy of the first
-    write_journal(Path("x/2.journal.jsonl"), [other, *taken_over, ballot, record])
-    read = read_rows("x")
-
-    assert [(row.pro, row.con) for row in read.debates] == [("one", "two"), (None, "two")]
-    final = {row.debate: row.judge for row in read.ballots if row.final}
-    assert final == {"1": "five", "2": "three"} and {row.judge for row in read.ballots if not row.final} == {"three"}
-    assert (
-        "In 1 debate a model took over a side from another (2 is the first): that side counts for no model."
-        in read.notes
-    )
-
-
-def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
-    """A conversation counts with the votes of its first judging by models; those of stand-ins and later ones are
-    repeats."""
-    Path("x").mkdir()
-    first = opened_event(rounds=1, cast={"a": ("one",), "b": ("two",)})
-    opened = first.model_copy(update={"format": loader.load("conversation")})
-    speeches = [_by(spec, event) for spec, event in zip(("one", "two"), _speeches(opened), strict=True)]
-    write_journal(Path("x/c.journal.jsonl"), [opened, *speeches])
-    # the order of time is not that of their names
-    for file, judge, winner in (("2", "rehearse:m", "a"), ("1", "first", "b"), ("0", "second", "b")):
-        source = "x/c.journal.jsonl"
-        judging, spoken = rejudge.opened_from_journal(read(source).entries, source, (judge,))
-        state, _ = play(fold([judging, *spoken]), {"final.verdict.judge": {"winner": winner}})
-        ballots = [event for event in state.replies.values() if event.turn_id.endswith(".judge")]
-        write_journal(Path(f"x/{file}.journal.jsonl"), [judging, *spoken, *(_by(judge, event) for event in ballots)])
-    rows = read_rows("x")
-
-    assert [(row.pro, row.con, row.winner) for row in rows.debates] == [("one", "two", "con")]
-    assert {(row.judge, row.repeat) for row in rows.ballots} == {("stand-in for m", 1), ("first", 0), ("second", 2)}
-
-
-def _speeches(opened: Opened) -> list[Spoke]:
-    turns = ("1.argument.a", "1.argument.b")
-    return [Spoke(turn_id=turn, reply=Reply(text=f"In {turn}.", brief_digest="0" * 64, spec="x")) for turn in turns]
-
-
-def test_journals_of_one_name_are_debates_of_their_own(debate: Run, here: Path) -> None:
-    """Debates go by their paths in the folder, whatever bytes are in these, so that no two are taken for one. A copy
-    of a journal counts once, also if it was continued: the complete one, or else the longest."""
-    names = (b"x/alice/run", b"x/bob/run", b"x/bob/\xff\xfe", rb"x/bob/\xff\xfe")
-    for n, folder_name in enumerate(map(os.fsdecode, names)):
-        Path(folder_name).mkdir(parents=True)
-        events = play_events(rounds=1, cast={"a": ("one",), "b": (f"m{n}",), "judge": ("three",)})
-        write_journal(Path(folder_name, "debate.journal.jsonl"), events)
-    copied = Path("x/alice/run/debate.journal.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    Path("x/0.journal.jsonl").write_text("".join(copied[:-2]), encoding="utf-8")  # continued below
-    Path("x/1.journal.jsonl").write_text("".join(copied[:-1]), encoding="utf-8")
-    rows = read_rows("x")
-
-    ids = ["alice/run/debate", "bob/run/debate", "bob/\\xff\\xfe/debate", r"bob/\\xff\\xfe/debate"]
-    assert [(row.id, row.con) for row in rows.debates] == list(zip(ids, ("m0", "m1", "m2", "m3"), strict=True))
-    assert Counter(row.debate for row in rows.ballots) == dict.fromkeys(ids, 2)
-    copies = [note for note in rows.notes if "is a copy of x/alice/run/debate.journal.jsonl." in note]
-    assert len(copies) == 2 and debate("tournament", "report", "x").code == 0
-    lines = rows_module.dump(rows).splitlines()
-    for text in ("\n".join([*lines, lines[0]]), "\n".join(lines[1:])):
-        with pytest.raises(BadFile, match=r"rows.jsonl: (2 debates have the id|There are .* on the debate) 'alice/run"):
-            rows_module.load(text, "rows.jsonl")
-
-    with JournalWriter("x/1.journal.jsonl") as writer:  # without the last line of the others
-        writer.append(Noted(note="one agent"))
-    note = f"x/1.journal.jsonl differs after line {len(copied) - 1} from x/alice/run/debate.journal.jsonl."
-    assert f"A journal is left out: {note}" in read_rows("x").notes
-
-
-def test_votes_on_other_speeches_are_no_repeats(debate: Run) -> None:
-    """A journal that says that it judges a debate again counts as that only if it has its speeches."""
-    Path("x").mkdir()
-    events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
-    write_journal(Path("x/1.journal.jsonl"), events)
-    again = Path("x/again.journal.jsonl")
-    ran = debate("judge", "x/1.journal.jsonl", "--judge=rehearse:anthropic:m", "--output=x/again.md")
-    assert ran.code == 0 and {row.repeat for row in read_rows("x").ballots} == {0, 1}, ran.err
-    with JournalWriter("x/1.journal.jsonl") as writer:  # it was judged before this line
-        writer.append(Noted(note="one agent"))
-    assert {row.repeat for row in read_rows("x").ballots} == {0, 1}
-
-    forged = [
-        event.model_copy(update={"reply": event.reply.model_copy(update={"text": "Other words."})})
-        if isinstance(event, Spoke)
-        else event
-        for event in read(str(next(Path("x").glob("again*.jsonl")))).events
-    ]
-    again.unlink(missing_ok=True)
-    write_journal(again, forged)
-    rows = read_rows("x")
-    assert {row.repeat for row in rows.ballots} == {0}
-    assert "1 judging left out: the debate it judges is not in this folder, or has other speeches." in rows.notes
-
-
-def _by(spec: str, event: Any) -> Any:
-    """The same event with a reply of another model."""
-    return event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})})
 
 
 @pytest.mark.parametrize(

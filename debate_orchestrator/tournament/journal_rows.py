@@ -13,6 +13,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from debate_orchestrator.core.events import CallIntended, Declined, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import JUDGE, TIE, judge_seats
 from debate_orchestrator.reports.compare import has_speeches_of, sources
@@ -27,9 +29,10 @@ from debate_orchestrator.tournament.folder import DEBATES, SPEC, Tournament, loa
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
+from debate_orchestrator.util.data import MAX_FILE_SIZE, is_link, name_of, read_text
 from debate_orchestrator.util.errors import BadFile, BadJournal, UserError, without_hint
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.redact import redact
 
 IMPORTED = "imported"
 """The key of `tournament.json` that says where imported rows come from."""
@@ -46,6 +49,19 @@ class _Debate(NamedTuple):
     report: ReportModel
     entries: list[Entry]
 
+    @property
+    def winner(self) -> Winner | None:
+        verdict = None if self.report.only_stand_ins_judged else self.report.verdict
+        return _WINNERS.get(verdict.winner or "") if verdict else None
+
+
+class _Judging(NamedTuple):
+    """A journal in which a debate of the folder is judged again."""
+
+    debate: _Debate
+    source: _Debate
+    ballots: list[BallotRow]
+
 
 def read_rows(folder: str) -> Rows:
     """The rows of a tournament's folder. Journals that can't be read are left out, which a note says. Raises BadFile if
@@ -53,43 +69,60 @@ def read_rows(folder: str) -> Rows:
     must_hold_no_link(folder)
     spec = read_json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
     path = os.path.join(folder, rows.ROWS)
+    journals, notes = find_journals(folder)
     if isinstance(spec, dict) and IMPORTED in spec:
-        return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), _imported_notes(spec[IMPORTED], folder))
-    journals = journal_paths(folder)
+        if journals:
+            what = f"{plural(len(journals), 'journal')} left out ({name_of(journals[0])} is the first)"
+            notes.append(f"{what}: the folder's results are imported.")
+        notes = [*_imported_notes(spec[IMPORTED], folder), *notes]
+        return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), notes)
     if spec is None and not journals:
         problem = f"{name_of(folder)} is not a tournament: it holds neither {SPEC} nor journals."
-        raise BadFile(problem, hint="name the folder that `debate tournament run` or `import` wrote")
+        raise BadFile([*notes, problem], hint="name the folder that `debate tournament run` or `import` wrote")
     if not journals:
-        raise BadFile(f"{name_of(folder)} holds no debate yet.", hint="`debate tournament run` first")
+        raise BadFile([*notes, f"{name_of(folder)} holds no debate yet."], hint="`debate tournament run` first")
     inner = Path(folder, DEBATES)
-    debates_read, problems = _read_all(journals, inner if inner.is_dir() else Path(folder))
+    is_inner = spec is not None or all(inner in Path(path).parents for path in journals)
+    debates_read, problems = _read_all(journals, str(inner) if is_inner else folder)
     if not debates_read:
         raise BadFile([*problems[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
-    notes = [f"A journal is left out: {problem}" for problem in problems]
-    tournament = None
-    if spec is not None:
-        try:
-            tournament = load(folder)
-        except UserError as error:
-            notes.append(f"Whether journals are of scheduled debates is not known: {error.problems[0]}")
-    run_debates, left_out = _scheduled_debates(tournament, debates_read)
+    tournament = None if spec is None else _loaded(folder, notes)
+    run_debates, of_other_debates = _scheduled_debates(tournament, debates_read)
     run_debates, copies = _without_copies(run_debates)
     rejudged, more_copies = _without_copies(
         [debate for debate in debates_read if debate.report.earlier_debate is not None]
     )
+    problems += [*of_other_debates, *copies, *more_copies]
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
     names = _names(tournament, debates_read)
-    with_sources = _with_sources(rejudged, run_debates)
-    judgings = _judgings(with_sources)
-    debates, ballots = list[DebateRow](), list[BallotRow]()
+    debates, ballots = dict[str, DebateRow](), list[BallotRow]()
     for debate in run_debates:
         entry = scheduled.get(debate.name)
-        by_role = _names_by_role(tournament, entry, names)
-        debates.append(_debate_row(folder, debate, judgings.get(debate.name, debate), entry, by_role))
-        ballots += _ballot_rows(debate.name, debate, by_role[JUDGE], 0)
-    ballots += _repeated(with_sources, judgings, names)
-    missing = [*_missing_notes(scheduled, run_debates, with_sources), *_changed_sides(run_debates)]
-    return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
+        names_by_seat = _names_by_seat(tournament, entry, names)
+        try:
+            row = _debate_row(folder, debate, entry, names_by_seat)
+            ballots += list(_ballot_rows(debate.name, debate, names_by_seat))
+            debates[debate.name] = row
+        except ValidationError as error:
+            problems.append(_invalid_row(debate, error))
+    run_debates = [debate for debate in run_debates if debate.name in debates]
+    judgings, unusable = _judgings(rejudged, run_debates, names)
+    deciding = _deciding(judgings)
+    debates |= {
+        name: debates[name].model_copy(update={"winner": judging.debate.winner}) for name, judging in deciding.items()
+    }
+    ballots += _repeated(judgings, deciding)
+    notes += [f"A journal is left out: {problem}" for problem in (*problems, *unusable)]
+    notes += [*_missing_notes(scheduled, debates), *_deciding_notes(deciding, judgings), *_changed_sides(run_debates)]
+    return Rows(debates.values(), ballots, notes)
+
+
+def _loaded(folder: str, notes: list[str]) -> Tournament | None:
+    try:
+        return load(folder)
+    except UserError as error:
+        notes.append(f"Whether journals are of scheduled debates is not known: {error.problems[0]}")
+        return None
 
 
 def title(folder: str) -> str:
@@ -100,8 +133,9 @@ def title(folder: str) -> str:
     return tag if isinstance(tag, str) and tag.strip() else os.path.basename(os.path.realpath(folder))
 
 
-def journal_paths(folder: str) -> list[str]:
-    """The journals of a tournament, or of any folder of debates, at any depth. Links to folders are not followed."""
+def find_journals(folder: str) -> tuple[list[str], list[str]]:
+    """The journals of a tournament, or of any folder of debates, at any depth, and a sentence on the folders in it that
+    are links, which are not followed, or can't be read."""
     if not os.path.isdir(folder):
         is_file = os.path.exists(folder)
         problem = f"{name_of(folder)} is a file, not the folder of a tournament."
@@ -109,27 +143,30 @@ def journal_paths(folder: str) -> list[str]:
             problem if is_file else f"There is no folder {name_of(folder)}.",
             hint="the DIR of `debate tournament run SPEC --to DIR`",
         )
-    inner = os.path.join(folder, DEBATES)
-    paths = (
-        os.path.join(folder_path, name)
-        for folder_path, _, names in os.walk(inner if os.path.isdir(inner) else folder)
-        for name in names
-        if name.endswith(JOURNAL) and not name.startswith(".")
-    )
-    return sorted(str(Path(path)) for path in paths)
+    paths, left_out = list[str](), list[str]()
+    for folder_path, folders, names in os.walk(folder, onerror=lambda error: left_out.append(str(error.filename))):
+        left_out.extend(path for name in folders if is_link(path := os.path.join(folder_path, name)))
+        paths += (str(Path(folder_path, name)) for name in names if name.endswith(JOURNAL) and not name.startswith("."))
+    what = f"{plural(len(left_out), 'folder')} left out, as a symbolic link or since it can't be read"
+    return sorted(paths), [f"{what} ({name_of(min(left_out))} is the first)."] if left_out else []
 
 
-def _read_all(paths: Sequence[str], folder: Path) -> tuple[list[_Debate], list[str]]:
+def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[str]]:
     """Every journal that can be read, in the order in which they were begun, and a sentence on each that can't. Each is
-    named by its path in `folder`, since journals of several folders may have one name."""
+    named by its path from `folder`, since journals of several folders may have one name."""
     debates: list[_Debate] = []
     problems: list[str] = []
+    names_without_keys = set[str]()
     for path in paths:
-        name = Path(path).relative_to(folder).as_posix().removesuffix(JOURNAL)
+        name = Path(os.path.relpath(path, folder)).as_posix().removesuffix(JOURNAL)
         name = os.fsencode(name.replace("\\", "\\\\")).decode(errors="backslashreplace")
         if len(name) > rows.MAX_NAME_LENGTH:
             problems.append(f"{name_of(path)}: its path has more than {rows.MAX_NAME_LENGTH:,} characters.")
             continue
+        if (name_without_keys := redact(name)) in names_without_keys:
+            problems.append(f"{name_of(path)}: the path of another journal differs from it by an API key alone.")
+            continue
+        names_without_keys.add(name_without_keys)
         try:
             entries = read(path, follow=False).entries
             debates.append(_Debate(name, path, build_report(entries, journal=path), entries))
@@ -161,7 +198,7 @@ def _scheduled_debates(tournament: Tournament | None, debates: Sequence[_Debate]
             tournament.must_belong(scheduled[debate.name], [entry.event for entry in debate.entries])
             scheduled_debates.append(debate)
         except BadFile as error:
-            notes.append(f"A journal is left out: {without_hint(error.problems[0])}")
+            notes.append(without_hint(error.problems[0]))
     return scheduled_debates, notes
 
 
@@ -177,7 +214,7 @@ def _without_copies(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str
         for copies in copies_by_debate.values()
     ]
     notes = [
-        f"A journal is left out: {name_of(copy.path)} {_relation(copy, debate)} {name_of(debate.path)}."
+        f"{name_of(copy.path)} {_relation(copy, debate)} {name_of(debate.path)}."
         for debate, copies in zip(kept, copies_by_debate.values(), strict=True)
         for copy in copies
         if copy is not debate
@@ -206,20 +243,23 @@ def _names(tournament: Tournament | None, debates: Sequence[_Debate]) -> dict[st
     return names
 
 
-def _names_by_role(
+def _names_by_seat(
     tournament: Tournament | None, scheduled: ScheduledDebate | None, names: Mapping[str, str]
 ) -> dict[str, Mapping[str, str]]:
-    """`names` as they are for each side and for the judges: in a scheduled debate, where one spec may have several
-    names, those of the schedule."""
+    """`names` as they are in each side's seat, in each judge's, and under JUDGE for all other judges: in a scheduled
+    debate, where one spec may have several names, those of the schedule."""
     if tournament is None or scheduled is None:
         return dict.fromkeys(("a", "b", JUDGE), names)
     specs = {model.name: model_spec.real_spec(model.spec) for model in tournament.spec.models}
     pool = {judge.name: model_spec.real_spec(judge.spec) for judge in tournament.spec.judges.pool}
     judges = [*scheduled.judges, *scheduled.reserve]
+    judge_names = {**names, **{pool[judge]: judge for judge in reversed(judges)}}
+    panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
     return {
         "a": {**names, specs[scheduled.pro]: scheduled.pro},
         "b": {**names, specs[scheduled.con]: scheduled.con},
-        JUDGE: {**names, **{pool[judge]: judge for judge in reversed(judges)}},
+        JUDGE: judge_names,
+        **{seat: {**judge_names, pool[judge]: judge} for seat, judge in panel},
     }
 
 
@@ -263,15 +303,9 @@ def _name(spec: str, names: Mapping[str, str]) -> str:
 
 
 def _debate_row(
-    folder: str,
-    debate: _Debate,
-    judging: _Debate,
-    scheduled: ScheduledDebate | None,
-    names: Mapping[str, Mapping[str, str]],
+    folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, Mapping[str, str]]
 ) -> DebateRow:
-    """The row of a debate; `judging` is the journal of its verdict, which is its own unless it had no judge."""
     report = debate.report
-    verdict = None if judging.report.only_stand_ins_judged else judging.report.verdict
     html = DebateFiles.of_journal(debate.path).html
     page = os.path.relpath(html, folder)
     return DebateRow(
@@ -283,7 +317,7 @@ def _debate_row(
         pro=_model(_debaters(debate, "a"), names["a"]),
         con=_model(_debaters(debate, "b"), names["b"]),
         first=_SEATS.get(report.spoke_first or ""),
-        winner=_WINNERS.get(verdict.winner) if verdict else None,
+        winner=debate.winner,
         complete=report.status == "complete",
         rehearsed=report.run.rehearsed,
         usage_by_role=_usage_by_role(debate),
@@ -335,8 +369,8 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     return durations
 
 
-def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, str], repeat: int) -> Iterator[BallotRow]:
-    """Every ballot of a journal that is valid, save those cast before the first word."""
+def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> Iterator[BallotRow]:
+    """Every ballot of a journal that is valid, save those cast before the first word; all as the panel's own."""
     turns = {turn.id: turn for turn in debate.report.turns}
     judge_names = _judge_names(debate, names)
     for vote in debate.report.votes:
@@ -353,7 +387,6 @@ def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, str], repe
                     final=vote.place == "final",
                     mirrored=turn_id != vote.turns[0],
                     counted=not vote.absent and vote.stable,
-                    repeat=repeat,
                     label=result.label,
                     score=None if result.score is None else float(result.score),
                 )
@@ -368,69 +401,94 @@ def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
     }
 
 
-def _judge_names(debate: _Debate, names: Mapping[str, str]) -> dict[str, str]:
+def _judge_names(debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """The turn of a ballot to its judge, which is the model that cast it. One that has two seats of a panel is two
     judges."""
-    specs, cast = _reply_specs(debate), _cast(debate).get("judge", ())
-    in_seats = {seat: _name(spec, names) for seat, spec in zip(judge_seats(len(cast)), cast, strict=True)}
+    specs, cast = _reply_specs(debate), _cast(debate).get(JUDGE, ())
+    in_seats = dict(zip(judge_seats(len(cast)), cast, strict=True))
     judges = {
-        turn: (vote.judge, _name(specs[turn], names) if turn in specs else in_seats[vote.judge])
+        turn: (vote.judge, specs.get(turn) or in_seats[vote.judge])
         for vote in debate.report.votes
         for turn in vote.turns
     }
-    seats: dict[str, list[str]] = {}
-    for seat, name in dict.fromkeys([*in_seats.items(), *judges.values()]):
-        seats.setdefault(name, []).append(seat)
-    numbers = {(seat, name): n for name, of_model in seats.items() for n, seat in enumerate(of_model, start=1)}
-    return {
-        turn: judge[1] if numbers[judge] == 1 else f"{judge[1]} #{numbers[judge]}" for turn, judge in judges.items()
-    }
+    named: dict[tuple[str, str], str] = {}
+    for seat, spec in dict.fromkeys([*in_seats.items(), *judges.values()]):
+        name = _name(spec, names.get(seat, names[JUDGE]))
+        numbered = chain([name], (f"{name} #{number}" for number in count(2)))
+        named[seat, spec] = next(text for text in numbered if text not in named.values())
+    return {turn: named[judge] for turn, judge in judges.items()}
 
 
-def _with_sources(rejudged: Sequence[_Debate], run_debates: Sequence[_Debate]) -> list[tuple[_Debate, _Debate | None]]:
-    """Each journal in which a debate is judged again, with that debate, if it is in this folder and has the same
-    speeches."""
-    debates = [*run_debates, *rejudged]
-    indexes = sources([debate.report for debate in debates])[len(run_debates) :]
-    return [
-        (debate, debates[n])
-        if n is not None and n < len(run_debates) and has_speeches_of(debate.report, debates[n].report)
-        else (debate, None)
-        for debate, n in zip(rejudged, indexes, strict=True)
-    ]
+def _invalid_row(debate: _Debate, error: ValidationError) -> str:
+    problem = error.errors(include_url=False)[0]
+    return f"{name_of(debate.path)}: {'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}."
 
 
-def _judgings(sources: Iterable[tuple[_Debate, _Debate | None]]) -> dict[str, _Debate]:
+def _judgings(
+    rejudged: Sequence[_Debate], run_debates: Sequence[_Debate], names: Mapping[str, str]
+) -> tuple[list[_Judging], list[str]]:
+    """The judgings that count: complete ones by models, of debates that are in this folder and have the same speeches;
+    and a sentence on each other."""
+    indexes = sources([debate.report for debate in (*run_debates, *rejudged)])[len(run_debates) :]
+    judgings, problems = list[_Judging](), list[str]()
+    for debate, n in zip(rejudged, indexes, strict=True):
+        source = run_debates[n] if n is not None and n < len(run_debates) else None
+        if source is None:
+            problem = f"{name_of(debate.path)}: the debate that it judges again is not in this folder, or is left out."
+        elif not has_speeches_of(debate.report, source.report):
+            problem = f"{name_of(debate.path)}: its speeches are not those of {name_of(source.path)}."
+        elif debate.report.run.rehearsed:
+            problem = f"{name_of(debate.path)}: stand-ins judge it again."
+        elif debate.report.status != "complete":
+            problem = f"{name_of(debate.path)}: its judging is not finished."
+        else:
+            try:
+                by_seat = _names_by_seat(None, None, names)
+                judgings.append(_Judging(debate, source, list(_ballot_rows(source.name, debate, by_seat))))
+                continue
+            except ValidationError as error:
+                problem = _invalid_row(debate, error)
+        problems.append(problem)
+    return judgings, problems
+
+
+def _deciding(judgings: Iterable[_Judging]) -> dict[str, _Judging]:
     """The name of each debate that had no judge of its own to the judging that decided it: of those that did, the one
     that was begun first."""
-    judgings: dict[str, _Debate] = {}
-    for debate, source in sources:
-        decided = debate.report.status == "complete" and debate.report.verdict and not debate.report.run.rehearsed
-        if source is not None and decided and not source.report.judges:
-            judgings.setdefault(source.name, debate)
-    return judgings
+    deciding: dict[str, _Judging] = {}
+    for judging in judgings:
+        if judging.debate.report.verdict and not judging.source.report.judges:
+            deciding.setdefault(judging.source.name, judging)
+    return deciding
 
 
-def _repeated(
-    sources: Iterable[tuple[_Debate, _Debate | None]], judgings: Mapping[str, _Debate], names: Mapping[str, str]
-) -> Iterator[BallotRow]:
+def _deciding_notes(deciding: Mapping[str, _Judging], judgings: Sequence[_Judging]) -> Iterator[str]:
+    if deciding:
+        debates, first = plural(len(deciding), "debate"), next(iter(deciding.values()))
+        yield (
+            f"{debates} without a judge decided by the judging that was begun first "
+            f"({name_of(first.debate.path)} of {name_of(first.source.path)} is the first)."
+        )
+    others = {
+        judging.source.name
+        for judging in judgings
+        if (decided := deciding.get(judging.source.name)) and judging.debate.winner != decided.debate.winner
+    }
+    if others:
+        yield f"In {plural(len(others), 'debate')} without a judge a later judging has another winner than the first."
+
+
+def _repeated(judgings: Iterable[_Judging], deciding: Mapping[str, _Judging]) -> Iterator[BallotRow]:
     """The ballots of debates that were judged again, with the debate that was run. Those of the judging that decided a
     debate without a judge are that debate's own."""
     repeats: Counter[str] = Counter()
-    for debate, source in sources:
-        if source is not None and judgings.get(source.name) is debate:
-            yield from _ballot_rows(source.name, debate, names, 0)
-        elif source is not None:
-            repeats[source.name] += 1
-            yield from _ballot_rows(source.name, debate, names, repeats[source.name])
+    for judging in judgings:
+        is_own = deciding.get(judging.source.name) is judging
+        repeats[judging.source.name] += not is_own
+        repeat = 0 if is_own else repeats[judging.source.name]
+        yield from (ballot.model_copy(update={"repeat": repeat}) for ballot in judging.ballots)
 
 
-def _missing_notes(
-    scheduled: Collection[str], run_debates: Sequence[_Debate], sources: Sequence[tuple[_Debate, _Debate | None]]
-) -> Iterator[str]:
-    missing = set(scheduled) - {debate.name for debate in run_debates}
-    if missing:
+def _missing_notes(scheduled: Collection[str], held: Collection[str]) -> Iterator[str]:
+    if missing := set(scheduled).difference(held):
         yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that can be read yet."
-    lost = sum(source is None for _, source in sources)
-    if lost:
-        yield f"{plural(lost, 'judging')} left out: the debate it judges is not in this folder, or has other speeches."

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.folder import DEBATES, SPEC, linked_parts
-from debate_orchestrator.tournament.journal_rows import journal_paths, read_rows, title
+from debate_orchestrator.tournament.journal_rows import find_journals, read_rows, title
 from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, panel_winner
@@ -181,7 +181,7 @@ _State = tuple[tuple[str, int, int], ...]
 
 
 def _folder_state(folder: str) -> _State:
-    journals = journal_paths(folder)
+    journals, _ = find_journals(folder)
     paths = [*(os.path.join(folder, name) for name in (SPEC, ROWS)), *journals]
     paths += [DebateFiles.of_journal(path).html for path in journals]
     return tuple((path, *debates.file_version(path)) for path in paths if os.path.lexists(path))

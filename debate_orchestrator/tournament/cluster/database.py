@@ -197,7 +197,7 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
 
     for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `note_unreachable`
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "timeout": 10.0}
+    pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "timeout": 10.0, "configure": _load_any_time}
     connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=_job_arguments, **pool)
     app = procrastinate.App(connector=connector)
     try:
@@ -211,6 +211,21 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
         if database.is_unreachable:  # connections that are being made would be awaited
             await connector.pool.close(timeout=RETRY_SECONDS)
         await app.close_async()
+
+
+async def _load_any_time(connection: AsyncConnection) -> None:
+    """Has a connection load a time that Python can't hold, such as -infinity, as None."""
+    from psycopg import DataError
+    from psycopg.types.datetime import TimestamptzLoader
+
+    class AnyTimeLoader(TimestamptzLoader):
+        def load(self, data: Any) -> Any:
+            try:
+                return super().load(data)
+            except DataError:
+                return None
+
+    connection.adapters.register_loader("timestamptz", AnyTimeLoader)
 
 
 def must_be_installed() -> None:
@@ -275,6 +290,9 @@ async def _create_tables(connection: AsyncConnection, address: str) -> None:
 
     newest = max(name for name in os.listdir(SchemaManager.get_migrations_path()) if name.endswith(".sql"))
     layout = f"{VERSION}, procrastinate {newest}"
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        problem = f"{address} has no encoding (SQL_ASCII)."
+        raise BadSettings(problem, hint="a database in UTF8: createdb -E UTF8 -T template0")
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         ((tables_exist,),) = await fetch_rows(connection, f"SELECT to_regclass('{SCHEMA}.layout') IS NOT NULL")

@@ -181,19 +181,30 @@ class Worker:
                 if not has_looked and problems and all(problems):
                     raise BadSettings([problem for tournament_problems in problems for problem in tournament_problems])
                 has_looked = True
-                unfinished = 0
-                for tournament in list(self._taking):
-                    await requeue_stalled(self._database, tournament)
-                    unfinished += await count_unfinished(self._database, tournament)
-                    if (current := self._passes.get(tournament)) is not None:
-                        current.run.limiters.share(await count_workers(self._database, tournament))
-                self._database.note_reached()
-                if until_done and not unfinished:
+                unfinished = [await self._look_after(tournament) for tournament in list(self._taking)]
+                if None not in unfinished:
+                    self._database.note_reached()
+                if until_done and not any(count != 0 for count in unfinished):
                     return
             except out_of_reach() as error:
                 self._database.note_unreachable(error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), _POLL_SECONDS)
+
+    async def _look_after(self, tournament: str) -> int | None:
+        """Queues debates of dead workers again, and shares the limits with the living. Returns the number of debates
+        that are not finished; None if the worker is told to stop, or the database can't be reached, which keeps back no
+        other tournament."""
+        if self._stop.is_set():
+            return None
+        try:
+            await requeue_stalled(self._database, tournament)
+            if (current := self._passes.get(tournament)) is not None:
+                current.run.limiters.share(await count_workers(self._database, tournament))
+            return await count_unfinished(self._database, tournament)
+        except out_of_reach() as error:
+            self._database.note_unreachable(error)
+            return None
 
     async def _find_tournaments(self) -> list[list[str]]:
         """Starts on the tournaments that have debates left, and stops with those that have none. Returns, for each of

@@ -1,0 +1,212 @@
+"""Rows of a folder of journals: what each counts for, which is left out, and what a note says of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import contests
+import pytest
+import scripted_debates
+from conftest import Run
+from contests import OPUS, SONNET
+from core import folding
+from debates import opened_event, play_events
+from journals import write_journal
+
+from debate_orchestrator.core.events import Noted, Opened, Reassigned, Spoke
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.formats import loader
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.tournament import rows as rows_module
+from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.util.errors import BadFile
+
+
+def test_who_spoke_first_is_said_of_turns_alone(here: Path) -> None:
+    """In a format in which both sides speak at once neither is first."""
+    Path("x").mkdir()
+    write_journal(Path("x/1.journal.jsonl"), scripted_debates.events("question"))
+    write_journal(Path("x/2.journal.jsonl"), play_events(rounds=1))
+    assert [row.first for row in read_rows("x").debates] == [None, "pro"]
+
+
+def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
+    """A debate counts for the models that spoke and voted in it: not for one that got a seat after its last turn, and a
+    side that two models spoke for counts for neither."""
+    *spoken, ballot, record = play_events(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
+    given_away = [*spoken, Reassigned(seat="a", specs=("four",)), Reassigned(seat="judge", specs=("five",))]
+    taken_over = [_by("four", event) if event.turn_id == "2.rebuttal.a" else event for event in spoken[1:]]
+    Path("x").mkdir()
+    write_journal(Path("x/1.journal.jsonl"), [*given_away, _by("five", ballot), _by("five", record)])
+    other = spoken[0].model_copy(update={"nonce": "f" * 16})  # another debate, and no copy of the first
+    write_journal(Path("x/2.journal.jsonl"), [other, *taken_over, ballot, record])
+    read = read_rows("x")
+
+    assert [(row.pro, row.con) for row in read.debates] == [("one", "two"), (None, "two")]
+    final = {row.debate: row.judge for row in read.ballots if row.final}
+    assert final == {"1": "five", "2": "three"} and {row.judge for row in read.ballots if not row.final} == {"three"}
+    assert (
+        "In 1 debate a model took over a side from another (2 is the first): that side counts for no model."
+        in read.notes
+    )
+
+
+def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
+    """A conversation counts with the votes of its first judging, which a note says; later ones are repeats, and those
+    of stand-ins count nowhere."""
+    Path("x").mkdir()
+    first = opened_event(rounds=1, cast={"a": ("one",), "b": ("two",)})
+    opened = first.model_copy(update={"format": loader.load("conversation")})
+    speeches = [_by(spec, event) for spec, event in zip(("one", "two"), _speeches(opened), strict=True)]
+    write_journal(Path("x/c.journal.jsonl"), [opened, *speeches])
+    # the order of time is not that of their names
+    for file, judge, winner in (("2", "rehearse:m", "a"), ("1", "first", "b"), ("0", "second", "a")):
+        _judge_again(f"x/{file}.journal.jsonl", "x/c.journal.jsonl", judge, winner)
+    rows = read_rows("x")
+
+    assert [(row.pro, row.con, row.winner) for row in rows.debates] == [("one", "two", "con")]
+    assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("second", 1)}
+    decided = "decided by the judging that was begun first (x/1.journal.jsonl of x/c.journal.jsonl is the first)."
+    assert {note for note in rows.notes if "judg" in note} == {
+        "A journal is left out: x/2.journal.jsonl: stand-ins judge it again.",
+        f"1 debate without a judge {decided}",
+        "In 1 debate without a judge a later judging has another winner than the first.",
+    }
+
+
+def _judge_again(path: str, source: str, judge: str, winner: str = "a") -> list[Any]:
+    """Judges a debate again; the events of its journal."""
+    entries = read(source).entries
+    judging, spoken = rejudge.opened_from_journal(entries, source, (judge,))
+    said = {entry.event.turn_id: entry.event for entry in entries if isinstance(entry.event, Spoke)}
+    state, events = fold([judging, *spoken]), [judging, *spoken]
+    while state.due:
+        for turn in state.due:
+            for event in folding.events(state, turn, {"final.verdict.judge": {"winner": winner}}):
+                events.append(said.get(turn.id) or _by(judge, event))
+                state = apply(state, events[-1])
+    write_journal(Path(path), events)
+    return events
+
+
+def _speeches(opened: Opened) -> list[Spoke]:
+    turns = ("1.argument.a", "1.argument.b")
+    return [Spoke(turn_id=turn, reply=Reply(text=f"In {turn}.", brief_digest="0" * 64, spec="x")) for turn in turns]
+
+
+def test_journals_of_one_name_are_debates_of_their_own(debate: Run, here: Path) -> None:
+    """Debates go by their paths in the folder, whatever bytes are in these, so that no two are taken for one. A copy
+    of a journal counts once, also if it was continued: the complete one, or else the longest."""
+    names = (b"x/alice/run", b"x/bob/run", b"x/bob/\xff\xfe", rb"x/bob/\xff\xfe")
+    for n, folder_name in enumerate(map(os.fsdecode, names)):
+        Path(folder_name).mkdir(parents=True)
+        events = play_events(rounds=1, cast={"a": ("one",), "b": (f"m{n}",), "judge": ("three",)})
+        write_journal(Path(folder_name, "debate.journal.jsonl"), events)
+    copied = Path("x/alice/run/debate.journal.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("x/0.journal.jsonl").write_text("".join(copied[:-2]), encoding="utf-8")  # continued below
+    Path("x/1.journal.jsonl").write_text("".join(copied[:-1]), encoding="utf-8")
+    rows = read_rows("x")
+
+    ids = ["alice/run/debate", "bob/run/debate", "bob/\\xff\\xfe/debate", r"bob/\\xff\\xfe/debate"]
+    assert [(row.id, row.con) for row in rows.debates] == list(zip(ids, ("m0", "m1", "m2", "m3"), strict=True))
+    assert Counter(row.debate for row in rows.ballots) == dict.fromkeys(ids, 2)
+    copies = [note for note in rows.notes if "is a copy of x/alice/run/debate.journal.jsonl." in note]
+    assert len(copies) == 2 and debate("tournament", "report", "x").code == 0
+    lines = rows_module.dump(rows).splitlines()
+    for text in ("\n".join([*lines, lines[0]]), "\n".join(lines[1:])):
+        with pytest.raises(BadFile, match=r"rows.jsonl: (2 debates have the id|There are .* on the debate) 'alice/run"):
+            rows_module.load(text, "rows.jsonl")
+
+    with JournalWriter("x/1.journal.jsonl") as writer:  # without the last line of the others
+        writer.append(Noted(note="one agent"))
+    note = f"x/1.journal.jsonl differs after line {len(copied) - 1} from x/alice/run/debate.journal.jsonl."
+    assert f"A journal is left out: {note}" in read_rows("x").notes
+
+
+def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
+    """A journal that says that it judges a debate again counts as that only if it has its speeches and is complete; of
+    each other a note says why it is left out."""
+    Path("x").mkdir()
+    events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
+    write_journal(Path("x/1.journal.jsonl"), events)
+    again = Path("x/again.journal.jsonl")
+    judging = _judge_again(str(again), "x/1.journal.jsonl", "four")
+    assert {row.repeat for row in read_rows("x").ballots} == {0, 1}
+    with JournalWriter("x/1.journal.jsonl") as writer:  # it was judged before this line
+        writer.append(Noted(note="one agent"))
+    assert {row.repeat for row in read_rows("x").ballots} == {0, 1}
+
+    forged = [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"text": "Other words."})})
+        if isinstance(event, Spoke)
+        else event
+        for event in judging
+    ]
+    for changed, why in (
+        (forged, "its speeches are not those of x/1.journal.jsonl."),
+        (judging[:-1], "its judging is not finished."),
+    ):
+        again.unlink()
+        write_journal(again, changed)
+        rows = read_rows("x")
+        assert {row.repeat for row in rows.ballots} == {0}
+        assert f"A journal is left out: x/again.journal.jsonl: {why}" in rows.notes
+    Path("x/1.journal.jsonl").rename("1.journal.jsonl")
+    write_journal(Path("x/2.journal.jsonl"), play_events(rounds=1))
+    problem = "the debate that it judges again is not in this folder, or is left out."
+    assert f"A journal is left out: x/again.journal.jsonl: {problem}" in read_rows("x").notes
+
+
+@pytest.mark.parametrize("place", ["a", "judge", "topic"])
+def test_a_name_that_no_table_takes(debate: Run, place: str) -> None:
+    """A journal with one is left out, which is said, and the others count."""
+    Path("t").mkdir()
+    sides = {"a": ("one",), "b": ("two",), "judge": ("three", "three")}
+    for n, name in enumerate(("short", "x" * 1_001), start=1):
+        cast = {**sides, place: (name,) * len(sides[place])} if place in sides else sides
+        events = scripted_debates.events("panel", {}, panel=2, cast=cast, topic=name if place == "topic" else "t")
+        write_journal(Path(f"t/{n}.journal.jsonl"), events)
+    ran = debate("tournament", "rate", "t")
+
+    assert ran.code == 0 and "A journal is left out: t/2.journal.jsonl: " in ran.err, ran.err
+    assert "at most 1000 characters" in ran.err and [row.id for row in read_rows("t").debates] == ["1"]
+
+
+def test_no_journal_is_passed_over(here: Path) -> None:
+    """Journals beside a folder that is named `debates` count, and what is not read is named: folders that are links or
+    can't be read, and journals in a folder of imported results or beside the debates of a tournament."""
+    for n, name in enumerate(("x/1", "x/debates/2", "elsewhere/3", "x/own/4")):
+        cast = {"a": ("one",), "b": (f"m{n}",), "judge": ("three",)}
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        write_journal(Path(f"{name}.journal.jsonl"), play_events(rounds=1, cast=cast))
+    Path("x/link").symlink_to(Path("elsewhere").absolute())
+    rows = read_rows("x")
+    assert [row.id for row in rows.debates] == ["1", "debates/2", "own/4"]
+    note = "1 folder left out, as a symbolic link or since it can't be read (x/link is the first)."
+    assert note in rows.notes
+
+    Path("x/tournament.json").write_text('{"imported": {"notes": []}}', encoding="utf-8")
+    Path("x/rows.jsonl").write_text(
+        '{"kind":"debate","id":"d","topic":"t","pro":"P","con":"Q","winner":"pro"}\n', encoding="utf-8"
+    )
+    note = "3 journals left out (x/1.journal.jsonl is the first): the folder's results are imported."
+    rows = read_rows("x")
+    assert [row.id for row in rows.debates] == ["d"] and note in rows.notes
+
+    held = contests.tournament("held", topics=1, models=[OPUS, SONNET])
+    contests.run_tournament(held)
+    shutil.copy("x/1.journal.jsonl", "held/stray.journal.jsonl")
+    rows = read_rows("held")
+    assert {row.id for row in rows.debates} == {debate.id for debate in held.schedule}
+    assert "A journal is left out: held/stray.journal.jsonl is not the journal of a scheduled debate." in rows.notes
+
+
+def _by(spec: str, event: Any) -> Any:
+    """The same event with a reply of another model."""
+    return event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})})
