@@ -71,10 +71,7 @@ def read_rows(folder: str) -> Rows:
     path = os.path.join(folder, rows.ROWS)
     journals, notes = find_journals(folder)
     if isinstance(spec, dict) and IMPORTED in spec:
-        if journals:
-            what = f"{plural(len(journals), 'journal')} left out ({name_of(journals[0])} is the first)"
-            notes.append(f"{what}: the folder's results are imported.")
-        notes = [*_imported_notes(spec[IMPORTED], folder), *notes]
+        notes = [*_imported_notes(spec[IMPORTED], folder, journals), *notes]
         return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), notes)
     if spec is None and not journals:
         problem = f"{name_of(folder)} is not a tournament: it holds neither {SPEC} nor journals."
@@ -175,12 +172,15 @@ def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[st
     return sorted(debates, key=lambda debate: (debate.entries[0].at, debate.name)), problems
 
 
-def _imported_notes(imported: Any, folder: str) -> list[str]:
+def _imported_notes(imported: Any, folder: str, journals: Sequence[str]) -> list[str]:
     notes = imported.get("notes", []) if isinstance(imported, dict) else None
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         problem = f"{name_of(os.path.join(folder, SPEC))}: {IMPORTED} is not what an import writes."
         raise BadFile(problem, hint="import the data again")
-    return notes
+    if not journals:
+        return notes
+    what = f"{plural(len(journals), 'journal')} left out ({name_of(journals[0])} is the first)"
+    return [*notes, f"{what}: the folder's results are imported."]
 
 
 def _scheduled_debates(tournament: Tournament | None, debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
