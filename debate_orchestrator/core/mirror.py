@@ -178,14 +178,19 @@ def _is_a_word_of_its_own(seat: Seat, debated: str) -> bool:
 
 
 def _has_letter(debated: str, names: Iterable[str], letters: Collection[str]) -> bool:
-    """Whether what is debated has one of the letters, which is neither a part of a side's name nor the article."""
+    """Whether what is debated has one of the letters, which is neither a part of a side's name nor the article, with
+    which a sentence may begin."""
     for name in names:
         debated = debated.replace(name, "")
     words = re.finditer(
         rf"(?<!\banswer of ){_BEGIN}(?:{'|'.join(letters) or '(?!)'}){_END}", debated
     )  # of placeholders
-    ends = [(word[0], debated[word.end() :].lower()) for word in words]
-    return any(letter != "A" or not _ARTICLE.match(after) or _NAME_BEFORE.match(f"\0{after}") for letter, after in ends)
+    return any(word[0] != "A" or not _is_article(debated[: word.start()], debated[word.end() :]) for word in words)
+
+
+def _is_article(before: str, after: str) -> bool:
+    after = after.lower()
+    return bool(_SENTENCE_START.search(before) and _ARTICLE.match(after) and not _NAME_BEFORE.match(f"\0{after}"))
 
 
 _URL = r"(?i:https?://|(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}/)[^\s<>`]*"
@@ -271,6 +276,7 @@ _NAME_BEFORE = re.compile(
 it, which is seldom one of these, and no vowel."""
 _ARTICLE = re.compile(r"(?!\s+(?:because|before|by|for|per|when|with|without)\b)\s+[a-z]")
 """What follows `A` where it may be the article, if it is none of `_NAME_BEFORE`."""
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:;\n])[\s\"“‘'(*_-]*\Z")
 _WITHIN = re.compile(rf"[a-z0-9)\]’”\"'%][,;]?{_GAP}[\"“‘'(\[*_]*\0[*_]*\s+[a-z']")
 
 

@@ -206,15 +206,13 @@ def safe_url(url: str) -> str:
     return plain if len(plain) <= MAX_ADDRESS_LENGTH else f"{plain[:MAX_ADDRESS_LENGTH]}..."
 
 
-_JOINED = r"(?<=[^\W\d_])(?:[\u2013-\u2015\u2026,|]|--+)(?=[^\W\d_])"
-"""A dash, or another mark that parts words, without white space."""
-_JOINS = re.compile(_JOINED)
-_WORD = re.compile(rf"\S+?(?:{_JOINED}|(?!\S))")
+_WORD = re.compile(r"\S+")
 
 
 def count_words(text: str) -> int:
-    """The number of words in `text`, counted between white space and such dashes as in `word\u2014word`."""
-    return len(text.split()) + len(_JOINS.findall(text))
+    """The number of words in `text`, counted between white space. Journals hold replies that were taken by this count,
+    so that it stays as it is."""
+    return len(text.split())
 
 
 def first_words(text: str, count: int) -> str:

@@ -198,7 +198,9 @@ def test_a_tag_alone_names_its_side() -> None:
         ("Researcher A was right", True),
         ("An answer of A to \u201cWhich town?\u201d", True),
         ("A carbon tax works.", True),
-        ("Should We Build A Bridge?", True),
+        ("Should We Build A Bridge?", False),
+        ("Is treatment A safe?", False),
+        ("No. A tax on sugar works.", True),
         ("Plan AB is a plan", True),
     ]
 )
