@@ -14,8 +14,10 @@ from journals import add_hash, line, ten_lines
 from journals import opened as small_opening
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import EVENT, Noted, Opened, StructuredReplyGiven
+from debate_orchestrator.core.events import EVENT, CallFailed, Noted, Opened, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import Field
+from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read
 from debate_orchestrator.util.errors import BadJournal, PermanentFailure
 
@@ -176,3 +178,25 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, how: str) -> None:
             with pytest.raises(PermanentFailure, match="deleted, moved or replaced"):
                 attempt()
     assert all(path.read_bytes() == whole for path in here.iterdir())
+
+
+def test_a_journal_that_was_written_can_be_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that fail take half of the bytes that a journal may have, so that paid replies find room; and no line is
+    written that would make it too long for a reader."""
+    reply = Reply(text="word " * 4_000, brief_digest="0" * 64, spec="x", cost=0.5)
+    opening = opened_event()
+    with JournalWriter.create("x.journal.jsonl", opening) as writer:
+        limit = os.path.getsize("x.journal.jsonl") + 100_000
+        monkeypatch.setattr(journal, "MAX_FILE_SIZE", limit)
+        for _ in range(9):
+            writer.append(CallFailed(turn_id="1.opening.a", spec="x", problem="It broke off.", reply=reply))
+        with pytest.raises(PermanentFailure, match="is full"):
+            for n in range(9):
+                writer.append(Spoke(turn_id=f"{n}.opening.a", reply=reply))
+        assert n > 0
+
+    failed = [entry.event for entry in writer.entries if isinstance(entry.event, CallFailed) and entry.event.reply]
+    kept = [event.reply.text != "" for event in failed]
+    assert 0 < kept.count(True) < 9 and kept == sorted(kept, reverse=True)
+    assert all(event.reply.cost == 0.5 for event in failed) and "not kept" in failed[-1].problem
+    assert len(read("x.journal.jsonl").entries) == len(writer.entries) == 10 + n

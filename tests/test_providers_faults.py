@@ -49,6 +49,8 @@ def test_statuses() -> None:
     """Each status is retried, pauses until the user has paid, or fails until the setup has changed."""
     for status, message, code, kind in STATUSES:
         assert type(http_error("m", status, message, {}, code)) is kind, status
+    billed = [status for status, *_ in STATUSES if getattr(http_error("m", status, "", {}), "maybe_billed", False)]
+    assert billed == [502, 200]  # a gateway had passed it on; the error came in the answer
 
 
 @for_each([

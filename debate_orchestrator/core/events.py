@@ -358,6 +358,12 @@ class CallFailed(JournaledModel):
     reply: Reply | None = None
     """The part of the reply that had come; None if nothing had."""
 
+    def without_words(self) -> CallFailed:
+        """The same without what had come of the reply, of which only the cost is kept."""
+        problem = f"{self.problem} What had come of the reply is not kept, since the journal is long."
+        reply = self.reply and self.reply.model_copy(update={"text": "", "found_pages": ()})
+        return self.model_copy(update={"problem": problem, "reply": reply})
+
 
 class Reassigned(JournaledModel):
     """From here on a seat is filled by another model, program or person."""

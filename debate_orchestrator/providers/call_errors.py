@@ -69,7 +69,7 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
         return TransientError(
             f"{name} gave no answer: {reason}.",
             after=retry_after(headers),
-            maybe_billed=status == 200,
+            maybe_billed=status in (200, 502, 504),  # a gateway had passed it on
             refused=status in (425, 429, 529),  # a gateway answers 503 too, after it has passed the request on
         )
     if status in (401, 403):

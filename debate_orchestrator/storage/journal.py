@@ -19,11 +19,12 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import Event, Opened
+from debate_orchestrator.core.events import CallFailed, Event, Opened
 from debate_orchestrator.storage.files import append_line, sync_folder, take_lock, write_errors
 from debate_orchestrator.storage.journal_lines import BEGINNING, Entry, JournalContents, make_line, parse, stated_hash
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import (
+    MAX_FILE_SIZE,
     error_text,
     is_in_place,
     must_fit,
@@ -146,7 +147,7 @@ class JournalWriter:
             data = self._read_all()
             contents = parse(self.path, data)
         self.entries = contents.entries
-        self._size = len(data) - contents.torn_bytes
+        self._size = self._length = len(data) - contents.torn_bytes
         self._lines_written = self._lines_synced = len(self.entries)
 
     @classmethod
@@ -187,6 +188,8 @@ class JournalWriter:
         self.lost_summaries: list[str] = []
         """The results that could not be saved, in a few words each."""
         self._waiting: list[WaitingLine] = []
+        self._length = 0
+        """Bytes of all lines, with those that wait for room."""
         self._size = self._lines_written = self._lines_synced = 0
         self._is_empty = self._sync_lost = False
 
@@ -238,10 +241,20 @@ class JournalWriter:
         """Writes one event after the last complete line; the entry holds it as it was written, without the secrets of
         the environment. With `queue_if_disk_full`, the line is kept in memory if the disk is full, and `wait_for_room`
         writes it. Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk
-        does not take it; the journal is then as it was. Raises PermanentFailure if another program changed the file."""
+        does not take it; the journal is then as it was. Raises PermanentFailure if another program changed the file, or
+        the journal would be too long to be read. So that calls that fail leave room for replies, a long journal keeps
+        no words of theirs."""
         event = event.with_text(redactor())
         line, entry = make_line(event, self._clock(), self.entries)
-        self._append_line(WaitingLine(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else ""))
+        if isinstance(event, CallFailed) and event.reply and self._length + len(line) > MAX_FILE_SIZE // 2:
+            line, entry = make_line(event.without_words(), entry.at, self.entries)
+        new = WaitingLine(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else "")
+        if self._length + len(line) > MAX_FILE_SIZE:
+            self._lose(new)
+            problem = f"{self._name} is full: a journal has at most {MAX_FILE_SIZE:,} bytes, or it can't be read."
+            raise PermanentFailure(problem, hint="`debate report`, which makes a report of what is there")
+        self._append_line(new)
+        self._length += len(line)
         self.entries.append(entry)
         return entry
 

@@ -90,6 +90,7 @@ class DatabaseJournal(JournalWriter):
         self._set_up(f"{database.address}: {debate_id}", now)
         self._database, self._tournament, self._debate_id = database, tournament, debate_id
         self.entries = parse(self.path, b"".join(bytes(line) for _, line in lines)).entries if lines else []
+        self._length = sum(len(line) for _, line in lines)
         if [n for n, _ in lines] != [*range(1, len(self.entries) + 1)]:
             raise DamagedJournal(f"{self.path} lacks lines: the last is {lines[-1][0]:,}, and it has {len(lines):,}.")
         self.stored = len(self.entries)
