@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from debate_orchestrator.reports import markup
+from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.markdown import markdown_text, template_environment
 from debate_orchestrator.reports.markup import literal, prose, quote_speech
 from debate_orchestrator.util import sanitize
@@ -196,8 +197,9 @@ def test_a_cell_stays_in_its_column(cells: list[str]) -> None:
 
 
 LINES = {
-    "It was **close**, but `f<T>` decided.": "It was **close**, but `f<\u2060T>` decided.",
-    "**Bold with `code`** and ***both***, _so_ a_b": "**Bold with `code`** and ***both***, _so_ a\\_b",
+    "It was **close**, but `f<T>` decided.": "It was close, but `f<\u2060T>` decided.",
+    "**Bold with `code`** and ***both***, _so_ a_b, ~~no~~": "Bold with `code` and both, so a\\_b, ~~no~~",
+    "**# 1**": "\\# 1",
     "1. first": "1\\. first",
     "- a": "\\- a",
     "* a **b": "\\* a \\*\\*b",
@@ -214,9 +216,10 @@ LINES = {
 
 
 def test_a_line_is_prose() -> None:
-    """A line keeps its closed emphasis, code and links, and begins no list, heading, rule, fence or definition."""
+    """A line keeps its code and links, begins no list, heading, rule, fence or definition, and looks like no title."""
     for text, escaped in LINES.items():
         assert prose(text) == escaped, text
+    assert writer.line("Dear. **Concession:** *all* `x`") == "Dear. Concession: all <code>x</code>"
 
 
 ATOMS = (

@@ -175,7 +175,7 @@ def test_a_judges_fields() -> None:
     expected = "Debater B, [1.argument.b](#1-argument-b): misused a quote; “It \\*says\\* so.”"
 
     assert PEN.field_items(FIELDS.item_parts(BALLOT, value, {"winner"})) == [
-        "- **Summary:** It *was* close.",
+        "- **Summary:** It was close.",
         "- **Decided, Debater A:** one",
         "- **Decided, Debater B:** two",
         "- **Sure:** no",

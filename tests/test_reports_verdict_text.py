@@ -37,7 +37,7 @@ def test_an_answer() -> None:
     assert made == (
         "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n"
         "*Outcome:* “Red.” 85% likely, by the judge.\n\n"
-        "- **Reasons:** It **says** so."
+        "- **Reasons:** It says so."
     )
 
 

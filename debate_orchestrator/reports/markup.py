@@ -181,12 +181,12 @@ _SPAN = re.compile(
     r"|(?<![\w*_~])(?P<marks>\*{1,3}|_{1,2}|~~)(?P<inside>(?![\s*_~])(?:(?!(?P=marks)).)+(?<!\s))(?P=marks)(?![\w*_~])",
     re.IGNORECASE,
 )
-"""The parts that a line keeps: code, links, words in brackets and emphasis that begin and end in it."""
+"""What a line keeps: code, links, words in brackets and struck words; and emphasis, of which it keeps the words."""
 
 
 def prose(text: str) -> str:
-    """One line that keeps its emphasis, code and links: a judge's sentence, a table's cell. Others may be on the
-    same line: nothing in it is left open that could reach into them."""
+    """One line that keeps its code and links: a judge's sentence, a table's cell. Others may be on the same line:
+    nothing in it is left open that could reach into them, and it has no emphasis, which titles of a report have."""
     return _opened(_with_spans(sanitize.one_line(text)))
 
 
@@ -200,7 +200,8 @@ def _with_spans(line: str) -> str:
     for span in _SPAN.finditer(line):
         parts.append(_escape_signs(line[end : span.start()]))
         if span["marks"]:
-            parts.append(f"{span['marks']}{_with_spans(span['inside'])}{span['marks']}")
+            struck = "~~" if span["marks"] == "~~" else ""  # which says that the words do not count
+            parts.append(f"{struck}{_with_spans(span['inside'])}{struck}")
         else:
             parts.append(_apart(span[0]))
         end = span.end()

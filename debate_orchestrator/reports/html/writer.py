@@ -249,10 +249,15 @@ def _redact(tokens: Sequence[Token]) -> None:
             token.children = [Token("text", "", 0, content=redacted)]
 
 
+_EMPHASIS = {f"{kind}_{end}" for kind in ("strong", "em") for end in ("open", "close")}
+
+
 def line(text: str) -> Markup:
-    """A sentence on one line, with its emphasis, code and links."""
+    """A sentence on one line, with its code and links; only titles of the page are emphasized on a line."""
     plain = sanitize.one_line(text)
     tokens = layout.of_line(plain)
+    for token in tokens:
+        token.children = [child for child in token.children or [] if child.type not in _EMPHASIS]
     _restyle(tokens)
     return _render(tokens) if tokens else escape(plain)
 
