@@ -300,7 +300,7 @@ def _behind() -> str:
 
 
 def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
-    """Page one and the page say that the sides did not answer each other; no ballot says what it can't assess. A
+    """Page one and the page say which side could not answer the other; no ballot says what it can't assess. A
     ballot's issues have names, and the contents have the parts behind the brief."""
 
     def decide(turn: dict[str, Any]) -> str | dict[str, Any] | None:
@@ -312,8 +312,11 @@ def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
     finish(debate, opened, decide, rounds=1)
     text, page = (Path(name).read_text(encoding="utf-8") for name in ("r.md", "r.html"))
     trust = text.partition("### How Far to Trust This")[2].partition("## Final Verdict")[0]
-    assert "*With one round, the sides do not answer each other.*" in trust
-    assert "<li>With one round, the sides do not answer each other.</li>" in page.partition("<h3>Not checked</h3>")[2]
+    assert "*With one round, Researcher A, who spoke first, could not answer the other side.*" in trust
+    assert (
+        "<li>With one round, Researcher A, who spoke first, could not answer the other side.</li>"
+        in page.partition("<h3>Not checked</h3>")[2]
+    )
     assert "Convergence:" not in text + page
     assert "- **Issues:** I1 untouched, I2 Researcher B, I3 untouched," in text
     assert '<abbr title="Question 2?">I2</abbr> Researcher B, ' in page

@@ -247,6 +247,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Pro\n\nx\n<br>\n### Con\n\ny\n\n<br>\n### Con\n\ny", "line 9: this HTML hides"),
         (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
         (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
+        (f"{PRO_CON}## Round 2\n\n{PRO_CON}", "in the rounds '0, 2'"),
         ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "'Bob' and 'Ann' speak for the same side"),
         ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "'Ann' speaks for both sides"),
         ("### 🐱 (Pro)\nx\n🐶: I concede.\n\n### 🐶 (Con)\ny\n", "names a speaker without a letter or a digit"),

@@ -151,7 +151,7 @@ def test_what_was_not_checked() -> None:
     """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
     assert first_screen(adversarial(rounds=1)).unchecked == (
         "Run through files by an agent host or by hand; no model is on record.",
-        "With one round, the sides do not answer each other.",
+        "With one round, Researcher A, who spoke first, could not answer the other side.",
         "No source that the debaters cite was looked up: this format has no seat for that.",
         "No judge voted with the sides exchanged, so an effect of their order is not ruled out.",
     )

@@ -126,7 +126,7 @@ def _speech_problems(transcript: Transcript) -> Iterator[str]:
     if len({speech.side for speech in speeches}) < 2:
         yield f"side {speeches[0].side.upper()} is the only side that speaks. A debate has speeches of both sides."
     rounds = [speech.round for speech in speeches]
-    if rounds != sorted(rounds) or len(set(rounds)) != transcript.rounds:
+    if rounds != sorted(rounds) or set(rounds) != set(range(1, transcript.rounds + 1)):
         actual = short_repr(", ".join(str(number) for number in dict.fromkeys(rounds)))
         yield f"its speeches are in the rounds {actual}. Number rounds from 1, in order, with a speech in each."
 

@@ -113,7 +113,10 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if settings.rounds > 1 and debate.judges and debate.opened.earlier_debate is None and not settings.feedback:
         yield _info("feedback", "The judge's feedback is kept from the debaters.")
     if _is_unanswered(debate):
-        yield _info(ONE_ROUND, "With one round, the sides do not answer each other.")
+        unanswered = "the sides do not answer each other"
+        if first := first_speaker(debate):
+            unanswered = f"{format.seats[first].name}, who spoke first, could not answer the other side"
+        yield _info(ONE_ROUND, f"With one round, {unanswered}.")
     if debate.opened.context:
         names = ", ".join(quoted(file.name) for file in debate.opened.context)
         yield _info("material", f"Material on hand: {names}.")
