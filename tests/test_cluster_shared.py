@@ -211,6 +211,42 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
     assert asyncio.run(play()) == [(2, 0, 2 * PRICE), (1, 0, 2 * PRICE)]
 
 
+@pytest.mark.parametrize("trouble", [psycopg.OperationalError(), psycopg.errors.ReadOnlySqlTransaction(), None])
+def test_an_outage_takes_no_debate_from_others(
+    trouble: Exception | None, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the database is away, takes no writes or hangs, no worker can give a heartbeat. The first that is back
+    leaves the others their debates until they had time to give one, and takes those of a dead one then."""
+    times = [0.0]
+    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
+
+    async def play() -> list[int]:
+        async with tournament(postgres_server.url(database), max_cost=1) as stored:
+            manager, taken = stored.app.job_manager, []
+
+            async def look(time: float) -> None:
+                times[0] = time
+                await database_module.requeue_stalled(stored, "t")
+                ((count,),) = await stored.rows("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
+                taken.append(count)
+
+            other = await manager.register_worker()
+            await database_module.enqueue(stored, "t", [("d", False)])
+            assert await manager.fetch_job(["debates-t"], other)
+            await look(100)
+            await stored.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute'")
+            times[0] = 102 if trouble is not None else 136
+            if trouble is not None:
+                stored.note_unreachable(trouble)
+            for _ in range(22):
+                await look(times[0])
+                times[0] += 2
+            return taken
+
+    *early, last = asyncio.run(play())
+    assert not any(early) and last == 1
+
+
 def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, here: Path) -> None:
     """A row of a debate that holds what no worker writes is reported in a sentence, once, and counts as unusable; the
     other rows are read. A row that is of no debate of the tournament counts for nothing."""

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -43,6 +44,8 @@ END_SECONDS = 5.0
 _CONNECT_SECONDS = 5
 """Seconds that a connection may take."""
 _CONNECTIONS = 8
+_RECONNECT_SECONDS = 10.0
+"""Seconds for which a connection is awaited, or tried again in growing steps; then both begin anew."""
 _TOO_LARGE = "54"
 """The prefix of the SQLSTATE of a statement or value that is larger than the server ever accepts."""
 _PARAMETERS = {
@@ -104,6 +107,7 @@ class Database:
         self.app, self.address, self.notify = app, address, notify
         self.is_unreachable = False
         """Whether it can't be reached."""
+        self._last_trouble = self._last_look = float("-inf")
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
@@ -152,6 +156,7 @@ class Database:
         if isinstance(error.__cause__, RaiseException):  # Procrastinate's: the job is no longer there to be ended
             self.notify("A debate of this worker was given to another one: this one was not heard of for a while.")
             return
+        self._last_trouble = monotonic()
         if not self.is_unreachable:
             self.notify(f"{self.address} can't be reached ({_reason(error)}). What was answered waits in memory.")
         self.is_unreachable = True
@@ -160,6 +165,16 @@ class Database:
         if self.is_unreachable:
             self.notify(f"{self.address} can be reached again.")
         self.is_unreachable = False
+
+    def has_taken_heartbeats(self) -> bool:
+        """Whether, as far as this process knows, the database has been in reach and taken writes for a lease, and for
+        as long as other workers may take to notice that it does so again. Heartbeats that are missing say nothing
+        otherwise. A gap between two calls counts as trouble: a database that hangs raises no error."""
+        now = monotonic()
+        if LEASE_SECONDS / 3 < now - self._last_look < float("inf"):
+            self._last_trouble = now
+        self._last_look = now
+        return now - self._last_trouble > LEASE_SECONDS + _RECONNECT_SECONDS
 
 
 async def fetch_rows(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
@@ -197,7 +212,8 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
 
     for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `note_unreachable`
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "timeout": 10.0, "configure": _load_any_time}
+    pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "configure": _load_any_time}
+    pool |= {"timeout": _RECONNECT_SECONDS, "reconnect_timeout": _RECONNECT_SECONDS}
     connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=_job_arguments, **pool)
     app = procrastinate.App(connector=connector)
     try:
@@ -336,6 +352,9 @@ def out_of_reach() -> tuple[type[Exception], ...]:
 
 LEASE_SECONDS = 30.0
 """Seconds without a heartbeat after which a worker is taken for dead."""
+_FORGET_SECONDS = 7 * 86_400.0
+"""Seconds without a heartbeat after which the row of a worker is removed, and no heartbeat counts any more: longer than
+a database is away."""
 _TASK = "run_debate"
 _BATCH = 1_000
 """Jobs that are queued by one statement."""
@@ -441,12 +460,16 @@ async def count_workers(database: Database, tournament: str) -> int:
 
 
 async def requeue_stalled(database: Database, tournament: str) -> None:
-    """Gives the jobs up whose worker has given no heartbeat for `LEASE_SECONDS`, and queues their debates again."""
+    """Gives the jobs up whose worker has given no heartbeat for `LEASE_SECONDS`, and queues their debates again;
+    none while the workers may have been kept from giving one."""
     from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
     from procrastinate.jobs import Status
 
     manager = database.app.job_manager
-    for job in await manager.get_stalled_jobs(queue=_queue_of(tournament), seconds_since_heartbeat=LEASE_SECONDS):
+    stalled = await manager.get_stalled_jobs(queue=_queue_of(tournament), seconds_since_heartbeat=LEASE_SECONDS)
+    if not database.has_taken_heartbeats():  # asked afterwards: the answer may have been long in coming
+        return
+    for job in stalled:
         assert job.id is not None
         # The new job comes first: a run that counts jobs must not find none in between.
         if (debate_id := _debate_of(job)) is not None:
@@ -466,5 +489,5 @@ async def take_debates(database: Database, tournament: str, concurrency: int) ->
         fetch_job_polling_interval=min(5.0, LEASE_SECONDS),
         listen_notify=False,  # which takes a connection for each tournament; the queue is full when it is found
         update_heartbeat_interval=LEASE_SECONDS / 3,
-        stalled_worker_timeout=max(3_600.0, 10 * LEASE_SECONDS),
+        stalled_worker_timeout=_FORGET_SECONDS,
     )
