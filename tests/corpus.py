@@ -31,17 +31,16 @@ class TextGroup:
 
 
 def text_groups(texts: Iterable[str], size: int = SIZE) -> list[TextGroup]:
-    """The whole corpus in groups of neighbours, each text once. Each begins three texts before where the one before it
-    does, so that a place is not given every so many'th of the corpus, nor misses all of those that are alike and stand
-    side by side, such as tables; of a kind with few texts it sees some and not others."""
+    """The whole corpus in groups of neighbours, each text once. Each group is rotated by three more than the one
+    before, so that one place of a debate meets all kinds of texts. Of a kind with few texts it may still miss some."""
     all_of_them = tuple(texts)
     return [
-        TextGroup(_turned(all_of_them[start : start + size], -3 * number))
+        TextGroup(_rotated(all_of_them[start : start + size], -3 * number))
         for number, start in enumerate(range(0, len(all_of_them), size))
     ]
 
 
-def _turned(texts: tuple[str, ...], by: int) -> tuple[str, ...]:
+def _rotated(texts: tuple[str, ...], by: int) -> tuple[str, ...]:
     by %= len(texts)
     return texts[by:] + texts[:by]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from debates import play_events
-from persons import BREAK, ENTER, Screen, keys_input
+from persons import ALT_ENTER, ENTER, Screen, keys_input
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event
@@ -21,7 +21,7 @@ from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit
 from debate_orchestrator.terminal.turn import PersonTurn
 
 T = TypeVar("T")
-HAND_IN = BREAK
+HAND_IN = ALT_ENTER
 F2, F3, EDIT = "\x1bOQ", "\x1bOR", "\x18\x05"
 PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge": ("human",)}
 

@@ -29,7 +29,7 @@ from debate_orchestrator.util.terminal_text import Postponed
 application.load_key_bindings = cache(application.load_key_bindings)
 styles._parse_style_str = cache(styles._parse_style_str)
 
-ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
+ENTER, BACK, ALT_ENTER, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}

@@ -101,6 +101,9 @@ def test_a_host_judges(debate: Run, here: Path) -> None:
     assert (output.json["status"], output.json["journal"], output.json["due"]) == (
         "waiting", "i.journal.jsonl", ["1.verdict.judge"]
     )  # fmt: skip
+    other_speaker = debate("resume", "h.journal.jsonl", "--a", "rehearse")
+    assert other_speaker.code == 2 and "has the speeches of the debate that is judged again" in other_speaker.err
+    assert debate("resume", "h.journal.jsonl", "--model", "rehearse").code == 0
 
 
 def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:

@@ -254,7 +254,7 @@ def test_no_name_of_a_character_becomes_one(text: str) -> None:
         for reader in reading.READERS:
             tokens = reading.parsed(markdown, reader)
             assert "<v_quote" not in "".join(child.content for token in tokens for child in token.children or [])
-    assert "AT&T, R&D; so" in quote_speech("AT&T, R&D; so").replace(markup._APART, "")
+    assert "AT&T, R&D; so" in quote_speech("AT&T, R&D; so").replace(markup._JOINER, "")
 
 
 @for_each(["[TOC]", "[toc]", "[[_TOC_]]", "`[TOC]`"])

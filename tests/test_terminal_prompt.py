@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from corpus import for_each
 from human_turns import EDIT, F2, F3, HAND_IN, run, typing_terminal
-from persons import BACK, BREAK, CTRL_C, CTRL_D, ENTER, ERASE, UP, Screen
+from persons import ALT_ENTER, BACK, CTRL_C, CTRL_D, ENTER, ERASE, UP, Screen
 from prompt_toolkit.input import create_pipe_input
 
 from debate_orchestrator.terminal import prompt
@@ -50,7 +50,7 @@ class TestALine:
         [
             (Question(initial_text="Tabs are fine"), "!" + ENTER, "Tabs are fine!"),
             (Question(initial_text="Tabs are fine"), ERASE + "No" + ENTER, "No"),
-            (Question(), "One" + BREAK + "two" + ENTER, "One\ntwo"),
+            (Question(), "One" + ALT_ENTER + "two" + ENTER, "One\ntwo"),
             (Question(), "\x1b[200~a\r\nb\x1b[201~" + ENTER, "a\nb"),
             (Question(recent=("old", "new")), UP + "!" + ENTER, "new!"),
             (Question(recent=("old", "new")), UP + UP + ENTER, "old"),

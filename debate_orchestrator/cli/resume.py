@@ -45,9 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every problem."""
     models = settings_from_flags(arguments, "cast").get("cast", {})
+    replayed = debate.format.sides if debate.opened.earlier_debate else ()
+    if sides := [side for side in replayed if side in models]:
+        problem = f"This is a judging: {' and '.join(sides)} has the speeches of the debate that is judged again."
+        raise OutOfTurn(problem, hint="another model for `--judge`, or `debate judge` where the speeches are now")
     if arguments.model:
         models_for_all = cast_of(debate.format, lambda seat: arguments.model)
-        models = {seat: specs for seat, specs in models_for_all.items() if seat in debate.cast} | models
+        seats = debate.cast.keys() - set(replayed)
+        models = {seat: specs for seat, specs in models_for_all.items() if seat in seats} | models
     cast_changes = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     problems = casting.cast_problems(cast_changes)
     reopened = schedule.turns_to_reopen(debate)

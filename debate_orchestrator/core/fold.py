@@ -277,7 +277,7 @@ def _with_turn_event(debate: DebateState, event: TurnEvent) -> DebateState:
 
 
 def _reopened(debate: DebateState) -> DebateState:
-    """The last turns without a usable reply are due again; what a panel's votes came to without them is forgotten."""
+    """Makes the last turns without a usable reply due again, and drops the panels' results without them."""
     turns = schedule.turns_to_reopen(debate)
     turn_ids, slot_ids, rounds = ({getattr(turn, name) for turn in turns} for name in ("id", "slot_id", "round"))
     return _rescheduled(
@@ -292,7 +292,7 @@ def _reopened(debate: DebateState) -> DebateState:
 
 
 def _rescheduled(debate: DebateState) -> DebateState:
-    """The stages, worked out again from the replies, and the results of the rounds that are not among `judged`."""
+    """The stages, worked out again from the replies, and the results of rounds that are not in `judged_rounds`."""
     debate = replace(debate, stages=(), turns={}, cursor=SlotPosition())
     for round in debate.plan.voting_turn_ids:
         if round not in debate.judged_rounds:

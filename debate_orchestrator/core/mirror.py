@@ -7,10 +7,11 @@ addresses of pages. In code, only turn ids, tags in brackets and names of severa
 
 A tag names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is right`). Where names end in a letter
 (`Debater A`), speakers also use the letter alone. Either may be something else: `R2 = 0.91`, `the model R1`,
-`A broker`, `plan B`. The words around each place decide, read with every name, tag and letter of both sides made the
-same, so that the decision is the same in the mirrored text. In doubt a tag names its side: one that stays gives one
-side's words to the other. If the topic or a position has a tag, or one of the letters (`Should we choose vendor A?`),
-it never names a side alone: what is debated must be the same in both texts.
+`A broker`, `plan B`. The words around each place decide. Before they are read, all names, tags and letters of both
+sides are replaced by the same placeholders, so that the mirrored text gets the same decision. In doubt a tag names its
+side: one that stays gives one side's words to the other. If the topic or a position has a tag, or one
+of the letters (`Should we choose vendor A?`), it never names a side alone: what is debated must be the same in both
+texts.
 """
 
 from __future__ import annotations

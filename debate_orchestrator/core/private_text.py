@@ -50,7 +50,7 @@ _MODEL_TAGS = (
         rf"(?:<\|end\|>\s{{0,8}})?(?:{_CHANNEL}final\b{_HEADER}|{_TURN}<\|content\|>)|<\|end\|>",
     ),
     # Gemma
-    ("half", r"<\|channel>\s{0,8}(?:thought|thinking|analysis)\b", r"<channel\|>"),
+    ("one_bar", r"<\|channel>\s{0,8}(?:thought|thinking|analysis)\b", r"<channel\|>"),
     # Command, OpenThinker, Apertus
     (
         "token",
@@ -59,7 +59,8 @@ _MODEL_TAGS = (
     ),
 )
 """The tags that models are known to use: a kind, what opens reasoning of that kind, and what closes it."""
-_TOKENS = {"channel", "half", "token"}
+_TOKEN_KINDS = {"channel", "one_bar", "token"}
+"""Kinds whose tags are special tokens of a model, which count anywhere."""
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
@@ -143,7 +144,7 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
         opened = (match["name"] or kind).casefold()
         if opened in unclosed or not (
             kind == _FORMAT_TAG
-            or kind in _TOKENS
+            or kind in _TOKEN_KINDS
             or _begins(text[max(at, match.start() - _CONTEXT_LENGTH) : match.start()])
         ):
             continue

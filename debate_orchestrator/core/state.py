@@ -105,7 +105,7 @@ class DebateState:
     turn_events: Mapping[str, Sequence[TurnEvent]] = field(default_factory=dict)
     """Turn id to all that happened in it, in the order of the journal."""
     replies: Mapping[str, ReplyEvent] = field(default_factory=dict)
-    """Turn id to its last reply: the one that counts, or the one with which its judge is absent."""
+    """Turn id to its last reply: the one that counts, or the unusable one after which its judge is absent."""
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     earlier_question_count: int = 0

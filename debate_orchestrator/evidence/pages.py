@@ -71,7 +71,8 @@ STAND_INS = (_BORDER, _STRUCK_BEGIN, "[symbol]", *sorted({f"[{name}]" for name i
 """What a text has in place of what a page shows."""
 _CELL_BORDER = "\f"
 _UNKNOWN = "\x00"
-"""The border of an element that is neither. It may be drawn within a word; elsewhere a block begins or ends there."""
+"""The border of an element that is in neither of these sets. It may be drawn within a word; elsewhere a block begins or
+ends there."""
 _NUMBER_LINK = "\x02"
 """Around numbers that link to a place of a page."""
 _BEGIN, _END = "\x03", "\x04"

@@ -26,7 +26,7 @@ _DROPPED = "dropped, since there is no such turn"
 MAX_CHANGES = 40
 _SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
 """Option of a choice to what it is called otherwise."""
-_SEVERAL = re.compile(r"""["“”,]""")
+_JOINED_IDS = re.compile(r"""["“”,]""")
 _NUMBER = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
 )
@@ -199,7 +199,7 @@ class _Normalizer:
             return value
         turn_ids = [self._turn(item) for item in value]
         unknown = [item for item, turn in zip(value, turn_ids, strict=True) if turn is None]
-        if any(_SEVERAL.search(item) for item in unknown):  # a comma between two of them is missing
+        if any(_JOINED_IDS.search(item) for item in unknown):  # a comma between two of them is missing
             return value
         for item in unknown:
             self.note(where, f"{{}} {_DROPPED}", item)

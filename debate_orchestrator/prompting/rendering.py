@@ -48,7 +48,7 @@ def render(
     function_context: FunctionContext,
     bundled_templates: Mapping[str, str],
 ) -> str:
-    """The text of the first of these templates that exists, over `plain_data`. Raises BadFormat, with file and line, if
+    """The text of the first of these templates that exists, over `values`. Raises BadFormat, with file and line, if
     it can't be rendered."""
     if bundled_templates:
         path = templates.shown_path(names[0], bundled_templates)

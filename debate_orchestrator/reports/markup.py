@@ -17,7 +17,7 @@ from debate_orchestrator.reports.layout import MAX_LINK_LENGTH, host_of
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
-_APART = "\u2060"
+_JOINER = "\u2060"
 """A word joiner, which is not seen, between two characters that would begin something together. Unlike a backslash it
 works in code as well as outside of it, so nothing depends on what a program takes for code. `sanitize` takes all of
 them out of speech: those in a report are the report's own."""
@@ -26,13 +26,13 @@ _ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
 _WORDED = r"(?=[^\[\]]*[^\W_])(?![^\[\]]*(?:://|\bwww\.))"
 """Of the text of a link that follows: there is some, and none looks like a whole address."""
-_DRAWN = (
+_UNESCAPABLE = (
     r"&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
     r"|%(?=%)"  # what Obsidian hides as a comment
     r"|\^(?=\[)|(?<!\S)\^(?=[\w-])"  # a note, whose words stand elsewhere, and the hidden name of a paragraph
     r"|:(?=(?!-+:)[\w+-]{1,40}:)"  # a picture that is named
 )
-"""The first of two characters of which a backslash would not keep every program."""
+"""The first character of a pair that some programs interpret even after a backslash."""
 _STRUCTURE = re.compile(
     r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
@@ -43,7 +43,7 @@ _STRUCTURE = re.compile(
     r"|\\(?=[A-Za-z(\[])"  # TeX
     r"|>(?=!)"  # what is covered until it is pressed
     r"|(?<=```|~~~)(?=[ \t]*\w)|(?<=`)(?=[ \t]*(?:#!|:::))"  # the name of code: it is not shown, or the code is drawn
-    rf"|{_DRAWN}",
+    rf"|{_UNESCAPABLE}",
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have, and links."""
@@ -67,7 +67,7 @@ def quote_speech(text: str) -> str:
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
-    text_lines = _apart(_HEADING.sub(rf"\g<0>{_APART}", safe_text)).split("\n")
+    text_lines = _apart(_HEADING.sub(rf"\g<0>{_JOINER}", safe_text)).split("\n")
     lines = [f"> {line}" if line.strip() else ">" for line in text_lines]
     tokens = layout.of_speech("\n".join(lines))  # quoted, since that moves what stands after a tab
     blocks = list(layout.code_blocks(tokens))
@@ -92,8 +92,8 @@ def _lines(lines: list[str], blocks: Iterable[tuple[int, int, str]], *, is_clear
     quoted, end = list[str](), 0
     for start, after, fence in blocks:
         before, _, name = lines[start].partition(fence)
-        name, indent = name.strip(f" \t{_APART}"), re.sub(r"[^>\s]", " ", before)
-        name = name if name[:1].isalnum() else name and f"{_APART}{name}"  # some programs see no code here
+        name, indent = name.strip(f" \t{_JOINER}"), re.sub(r"[^>\s]", " ", before)
+        name = name if name[:1].isalnum() else name and f"{_JOINER}{name}"  # some programs see no code here
         quoted += _without_formulas(lines[end:start], is_clear=is_clear)
         quoted += [">"] if before == "> " and quoted and quoted[-1].strip(" >") else []
         quoted += [before + fence, *([indent + name] if name else [])]
@@ -127,26 +127,29 @@ def _without_formula(paragraph: str, *, is_clear: bool) -> str:
 def _dollar(sign: re.Match[str]) -> str:
     """A dollar sign that begins no formula: most programs respect the backslash, GitHub the characters around it."""
     backslashes = len(sign[1]) // 2 * 2
-    return rf"{sign[1][:backslashes]}{_APART}\${_APART}"
+    return rf"{sign[1][:backslashes]}{_JOINER}\${_JOINER}"
 
 
 def _apart(text: str) -> str:
     """A text in which no markdown structure begins. Braces, which could begin attributes, are set apart."""
-    return _STRUCTURE.sub(_parted, text).replace("{", f"{_APART}{{{_APART}")
+    return _STRUCTURE.sub(_separated, text).replace("{", f"{_JOINER}{{{_JOINER}")
 
 
-def _parted(found: re.Match[str]) -> str:
-    return f"{found[0]}{_APART}" if found["to"] is None else _link(_STRUCTURE.sub(_parted, found["text"]), found["to"])
+def _separated(found: re.Match[str]) -> str:
+    """What was found with a word joiner after it; a link that may stay is made again."""
+    return (
+        f"{found[0]}{_JOINER}" if found["to"] is None else _link(_STRUCTURE.sub(_separated, found["text"]), found["to"])
+    )
 
 
 def _link(text: str, url: str) -> str:
     """A link of a speaker's. If its text names another host than its own, that follows."""
-    if not layout.names_another_host(re.sub(rf"[*_~`\\{_APART}]", "", text), url):
+    if not layout.names_another_host(re.sub(rf"[*_~`\\{_JOINER}]", "", text), url):
         return f"[{text}]({url})"
     return f"[{text}]({url}) ({literal(urlsplit(url).hostname or url.partition(':')[2])})"
 
 
-_SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{]|:(?=//)|(?<=www)\.|(?P<drawn>{_DRAWN})", re.IGNORECASE)
+_SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE})", re.IGNORECASE)
 _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::))")
 """The beginning of a list, a rule or the like at the start of a line, where `_SIGNS` leaves it alone."""
 
@@ -168,9 +171,9 @@ def _escape_signs(text: str) -> str:
 
 
 def _escaped(sign: re.Match[str]) -> str:
-    if sign["drawn"]:
-        return f"{sign[0]}{_APART}"
-    escapes = {"<": "&lt;", "$": rf"{_APART}\${_APART}", "{": f"{_APART}{{{_APART}"}
+    if sign["unescapable"]:
+        return f"{sign[0]}{_JOINER}"
+    escapes = {"<": "&lt;", "$": rf"{_JOINER}\${_JOINER}", "{": f"{_JOINER}{{{_JOINER}"}
     return escapes.get(sign[0], rf"\{sign[0]}")
 
 
@@ -192,7 +195,7 @@ def prose(text: str) -> str:
 
 def _opened(line: str) -> str:
     """A line that begins no block, a formula in brackets among them."""
-    return re.sub(rf"^(?= *(?:\\\[|{_BOX}))", _APART, _OPENING.sub(r"\1\2\\", line))
+    return re.sub(rf"^(?= *(?:\\\[|{_BOX}))", _JOINER, _OPENING.sub(r"\1\2\\", line))
 
 
 def _with_spans(line: str) -> str:

@@ -18,7 +18,7 @@ from debate_orchestrator.terminal.live import LiveView
 TICK_SECONDS = 1 / 20
 """Seconds between two paints."""
 _KEY = re.compile(r"\x1b.*|.", re.DOTALL)
-"""A key in what a terminal sent: a character, or everything from an escape on, which means nothing."""
+"""One key of a terminal's input: a character, or an escape and all that follows, which is ignored."""
 
 
 def in_foreground(descriptor: int) -> bool:

@@ -17,7 +17,7 @@ from debate_orchestrator.util.sanitize import one_line, sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, is_reordered
 
 COLUMN = 58
-"""Width of a column at least: two of them and the separator in 120 columns, less the last one."""
+"""The minimum width of a column: two and the separator fit into 120 columns, of which the last stays empty."""
 INDENT = 2
 """The indentation of speech. The engine's own rows, with scores too, have none, so no speech can pass for one."""
 _STRONG = r"^ *#{1,6} .*|\*\*[^*]+\*\*"

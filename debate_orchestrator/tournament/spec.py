@@ -123,6 +123,7 @@ class TournamentSpec(FrozenModel):
     added: tuple[str, ...] = ()
     """Names of the models that were added later, in that order. Each meets all models before it."""
     loaded_format: Format = Field(alias="rules")
+    """The whole format, which is called `rules` on disk."""
     templates: dict[str, str] = {}
     """The templates of a format that is not shipped."""
     prompts: dict[str, str] = {}

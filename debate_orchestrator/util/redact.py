@@ -132,7 +132,7 @@ read again with the next ones."""
 _SHORT_TEXT = 1_000
 """Characters of a text in which each place is looked at, not each secret."""
 _AT_ESCAPES = 8
-"""Characters that are waited for after an escape in a stream, which takes long to read: one or two words."""
+"""The characters that a stream waits for after an escape, since it is slow to search: one or two words."""
 _PART = 2_000
 """Characters of a long secret that are searched for as one."""
 _CUT_OFF = 16

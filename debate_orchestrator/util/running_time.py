@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 _LOOK_SECONDS = 1.0
-"""Seconds from one look at the clock to the next, and those in which what came during a stop is read."""
+"""Seconds between two looks at the clock, and those that are given after a stop to read what came during it."""
 _LATE_SECONDS = 0.5
-"""Seconds by which a look is late where much may have come that is not read yet."""
+"""A look that is later than this shows that the process was stopped."""
 
 
 class RunningTimeout:

@@ -14,13 +14,13 @@ from pathlib import Path
 def within(seconds: float) -> Iterator[None]:
     """Where it takes longer, every process that this one has started is killed: who waits for one hears that it ended,
     and fails. For waits that have no end of their own."""
-    on_event = threading.Timer(seconds, lambda: kill(started_by(os.getpid())))
-    on_event.daemon = True
-    on_event.start()
+    timer = threading.Timer(seconds, lambda: kill(started_by(os.getpid())))
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
-        on_event.cancel()
+        timer.cancel()
 
 
 def kill(processes: list[int]) -> None:
