@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,18 @@ def test_rows_that_stand_twice_count_once(debate: Run) -> None:
 
     ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
     assert ran.code == 2 and "t holds a tournament already" in ran.err
+
+
+def test_repeats_count_by_their_numbers(debate: Run) -> None:
+    """The order of the rows does not decide which judging is the panel's; words that are no numbers count in order."""
+    for later, first in ([["1"], ["0"]], [["2"], ["1.0"]], [["1"], [""]], [["1"], ["00", "0"]]):
+        ballots = [row("d1", "a", "b", "con", repeat=repeat) for repeat in later]
+        ballots += [row("d1", "a", "b", "pro", repeat=repeat) for repeat in first]
+        import_rows(debate, ballots)
+        assert [(one["model"], one["won"]) for one in ratings(debate)["elo"]] == [("a", 1), ("b", 0)], first
+        shutil.rmtree("t")
+    import_rows(debate, [row("d1", "a", "b", winner, repeat=winner) for winner in ("pro", "con")])
+    assert ratings(debate)["elo"][0]["model"] == "a"
 
 
 def test_an_open_quote_swallows_no_rows(debate: Run) -> None:

@@ -141,6 +141,10 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
     must_be_alike(own, {"action": "file", **ANSWERS, "field/why": "{}" + " w" * 81})
     must_be_alike(own, {"action": "file", **ANSWERS, "field/final/winner": "{}" + " w" * 81})
 
+    named = begun(reviewer, link, "hunter2hunter")
+    assert "Your ballot, hunter2hunter" in reviewer.text(named) and "[key]" not in reviewer.get(named).text
+    assert send(reviewer, named, {"action": "file", **ANSWERS}).status_code == 303
+
 
 def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:
     """Missing and impossible answers are reported at their fields, what was typed stays, and nothing is filed; a ballot

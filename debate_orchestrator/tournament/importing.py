@@ -12,7 +12,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -285,7 +285,7 @@ class _Collector:
             return
         number = self._number(row, "round", MAX_COUNT, integer=True)
         mirrored = self._mirrored(row)
-        key = (debate_id, judge, number, mirrored, self._name(row, "repeat"))
+        key = (debate_id, judge, number, mirrored, _repeat(self._name(row, "repeat")))
         if key in self._ballots:
             kind = "Second ballots of a judge on one debate, left out (map `repeat` if they are repeats)"
             self._note(kind, f"line {row.line}, debate {short_repr(debate_id)}")
@@ -433,23 +433,38 @@ class _Collector:
 
 
 def _with_final_ballots_marked(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
-    """The ballots, with `final` on each judge's ballot on the whole debate, and with repeats numbered from 0. It is the
-    judge's ballot without a turn, if there is one, or else the one after the debate's last turn."""
+    """The ballots, with `final` on each judge's ballot on the whole debate, and with repeats numbered from 0: as the
+    file numbers them, or else in the order in which each judge's occur. The final ballot is the one without a turn, if
+    there is one, or else the one after the debate's last turn."""
     last: dict[str, int] = {}
     without_turn = set()
     for debate, judge, number, mirrored, repeat in ballots:
         last[debate] = max(last.get(debate, 0), number or 0)
         if number is None:
             without_turn.add((debate, judge, mirrored, repeat))
+    numbers_in_file = _numbers({repeat for *_, repeat in ballots})
     numbers: dict[tuple[str, str], dict[str, int]] = {}
     marked = []
     for (debate, judge, number, mirrored, repeat), ballot in ballots.items():
-        numbers_of_judge = numbers.setdefault((debate, judge), {})
+        numbers_of_judge = numbers_in_file or numbers.setdefault((debate, judge), {})
         is_last = number == last[debate] and (debate, judge, mirrored, repeat) not in without_turn
         final = number is None or is_last
         repeat_number = numbers_of_judge.setdefault(repeat, len(numbers_of_judge))
         marked.append(ballot.model_copy(update={"repeat": repeat_number, "final": final}))
     return marked
+
+
+def _numbers(repeats: Collection[str]) -> dict[str, int]:
+    """Each repeat of a file to its number, the least being 0; empty if some are no numbers."""
+    numbers = {repeat: int(repeat) for repeat in repeats if re.fullmatch("[0-9]{1,6}", repeat)}
+    least = min(numbers.values(), default=0)
+    return {repeat: number - least for repeat, number in numbers.items()} if len(numbers) == len(repeats) else {}
+
+
+def _repeat(text: str) -> str:
+    """A number in its shortest form, such as `0` for `0.0` and for a blank; other texts as they are."""
+    number = re.fullmatch(r"0*(\d{1,6})(?:\.0+)?", text or "0", re.ASCII)
+    return number[1] if number else text
 
 
 def _text(value: Any) -> str:

@@ -363,10 +363,15 @@ def redact_yaml(text: str) -> str:
 def redact_all(value: Any) -> Any:
     """As `redact_values`, in the names of mappings and in numbers too."""
     if isinstance(value, dict):
-        return {redact(name): redact_all(item) for name, item in value.items()}
+        return {_redacted(name): redact_all(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [redact_all(item) for item in value]
-    return value if isinstance(value, bool | None) or redact(str(value)) == str(value) else redact(str(value))
+    return _redacted(value)
+
+
+def _redacted(value: Any) -> Any:
+    text = str(value)
+    return value if isinstance(value, bool | None) or redact(text) == text else redact(text)
 
 
 class StreamRedactor:
