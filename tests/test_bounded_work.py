@@ -159,6 +159,14 @@ def test_a_long_speech_is_read_at_once(piece: str) -> None:
     assert time.process_time() - start < 3
 
 
+def test_a_speech_of_backslashes_is_quoted_at_once() -> None:
+    """Dollar signs are looked for in a time that grows as the speech does."""
+    start = time.process_time()
+    markup.quote_speech("\\" * 39_990)
+
+    assert time.process_time() - start < 3
+
+
 def test_a_reply_that_comes_in_characters_is_read_at_once() -> None:
     """What begins no tag, a character at a time, takes few seconds."""
     private, start = PrivateFilter(), time.process_time()

@@ -322,7 +322,7 @@ def test_a_judging_of_fields_and_quotes_has_their_speeches() -> None:
 
 def test_private_reasoning_is_left_out_once() -> None:
     """Speeches of a conversation are judged as they were heard, and judged again, also where what was left of them
-    looks like private reasoning. What a speech of a transcript thinks is left out, since nobody has read it before."""
+    looks like private reasoning. A transcript comes from elsewhere, so it is left out of its speeches."""
     said = "<think>A secret.</think></think>This was said."
     events = conversation({"_1_argument_a": said}, rounds=1)
     opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)

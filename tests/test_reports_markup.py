@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from time import process_time
 
 import reading
 from corpus import for_each
@@ -344,13 +343,6 @@ def test_a_dollar_stays_only_in_what_is_code_to_all() -> None:
     address. Else its backticks are shown, or the whole speech is as it was written."""
     for text, quoted in CODE_WITH_A_DOLLAR.items():
         assert quote_speech(text) == quoted.replace("¦", "\u2060"), text
-
-
-def test_a_speech_of_backslashes_is_quoted_at_once() -> None:
-    """Dollar signs are looked for in a time that grows as the speech does: 40,000 backslashes took seconds."""
-    begun = process_time()
-    quote_speech("\\" * 39_990)
-    assert process_time() - begun < 1
 
 
 HIDDEN_BY_SOME = (

@@ -20,15 +20,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from debate_orchestrator.core.phases import Phase, QuoteRules
 from debate_orchestrator.core.private_text import PublicText
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verbatim import SearchedText, comparable_quote, is_struck, paragraphs, readings, words_of
-from debate_orchestrator.util.sanitize import count_words, first_words, quoted, sanitize
+from debate_orchestrator.util.sanitize import count_words, quoted, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
+_WORD = re.compile(r"\S+")
 
 _COLONS = ":\u02d0\u02f8\u205a\u2236\ua789\ufe13\ufe55\uff1a\u1361"
 """The colon, and characters that look like it."""
@@ -89,7 +91,10 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     if maximum is None:
         return text, 0
     count = count_words(text)
-    return (text, 0) if count <= maximum else (first_words(text, maximum), count - maximum)
+    if count <= maximum:
+        return text, 0
+    last = next(islice(_WORD.finditer(text), maximum - 1, None)) if maximum else None
+    return text[: last.end()] if last else "", count - maximum
 
 
 def with_marker(text: str, quotes: QuoteRules, marker: str) -> str:

@@ -12,7 +12,6 @@ import re
 import unicodedata
 import urllib.parse
 from functools import lru_cache
-from itertools import islice
 from typing import Literal
 
 # Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
@@ -206,16 +205,7 @@ def safe_url(url: str) -> str:
     return plain if len(plain) <= MAX_ADDRESS_LENGTH else f"{plain[:MAX_ADDRESS_LENGTH]}..."
 
 
-_WORD = re.compile(r"\S+")
-
-
 def count_words(text: str) -> int:
     """The number of words in `text`, counted between white space. Journals hold replies that were taken by this count,
     so that it stays as it is."""
     return len(text.split())
-
-
-def first_words(text: str, count: int) -> str:
-    """The beginning of a text with that many words, which the text must have."""
-    last = next(islice(_WORD.finditer(text), count - 1, None)) if count else None
-    return text[: last.end()] if last else ""
