@@ -12,7 +12,7 @@ import pytest
 from conftest import Run
 
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder
-from debate_orchestrator.storage import reply_secret
+from debate_orchestrator.prompting import reply_code
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadReply
 
@@ -25,11 +25,11 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_damaged_secret_is_an_error(own_state: None) -> None:
     """No secret of the process stands in for one that was damaged."""
-    reply_secret.secret()
+    reply_code.secret()
     folder = state_folder()
     assert folder is not None
     (folder / "reply.key").write_bytes(b"short")
-    for read in (reply_secret.secret, reply_secret.stored_secret):
+    for read in (reply_code.secret, reply_code.stored_secret):
         with pytest.raises(BadFile, match="does not hold 32 bytes"):
             read()
 
@@ -42,7 +42,7 @@ def test_a_secret_is_kept_without_hard_links(own_state: None, monkeypatch: pytes
 
     monkeypatch.setattr(os, "link", refused)
     folder = state_folder()
-    assert folder is not None and reply_secret.stored_secret() == reply_secret.stored_secret()
+    assert folder is not None and reply_code.stored_secret() == reply_code.stored_secret()
     assert os.listdir(folder) == ["reply.key"]
 
 

@@ -23,11 +23,10 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.estimate import cost_after_call
 from debate_orchestrator.engine.retry import Retries
-from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting import replies, reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import ReplyCode, code_for
 from debate_orchestrator.providers.provider import Provider, UnshownReply, call_provider
-from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import (
@@ -141,7 +140,7 @@ class _TurnRun:
             attempts_left = SPEECH_ATTEMPTS if self._debate.shape(self._turn) is None else STRUCTURED_ATTEMPTS
             while self._turn in self._debate.due and not self._stop.is_set():
                 spec = model_spec.real_spec(spec_in(self._debate, self._turn.seat))
-                code = code_for(self._debate, self._turn, spec, reply_secret.secret)
+                code = code_for(self._debate, self._turn, spec, reply_code.secret)
                 reply = await self._reply(brief(self._debate, self._turn, self._last_rejected(), code))
                 if reply is None:
                     continue

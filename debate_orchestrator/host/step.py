@@ -20,12 +20,11 @@ from debate_orchestrator.engine.library import consent_if_trusted
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
-from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting import replies, reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.announcements import Announcer
-from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
@@ -314,7 +313,7 @@ class Stepper:
         """The brief of a due turn. It ends with the last reply that could not be used, and why."""
         rejected = self.state.rejected_replies(turn.id)
         last_rejected = rejected[-1] if rejected and rejected[-1].reply.spec == model_spec.HOST else None
-        code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.stored_secret)
+        code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_code.stored_secret)
         return brief(self.state, turn, last_rejected, code)
 
     def _brief_file(self, turn_brief: Brief, turn: Turn, turn_files: TurnFiles) -> str:

@@ -1,24 +1,35 @@
 """The reply code of a turn, which shows that what decides is its writer's own and no quotation.
 
 A speech may hold a filled ballot, and a judge may repeat it; a page may hold the line that concedes, and a side may
-quote it. Neither can hold the reply code of a turn: it follows from a secret of this machine, and only the seat of the
-turn is shown it, in the last part of its brief. The object that counts has the code first and last, and the reserved
-line that counts ends with it.
+quote it. Neither can hold the reply code of a turn: it follows from a secret of this machine's user, and only the seat
+of the turn is shown it, in the last part of its brief. The object that counts has the code first and last, and the
+reserved line that counts ends with it.
+
+The secret is made on first use, in the state folder, where only the user can read it. No journal holds it, so no
+journal from elsewhere can hold the code of a reply that is yet to come.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
+import os
+import re
+import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.prompting.json_punctuation import plain_key
+from debate_orchestrator.storage.files import create
+from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import error_text, read_regular
+from debate_orchestrator.util.errors import BadFile
 
 _ABOUT = "the code that stands at the end of the task"
 _FIELD, _END_FIELD = "code", "end_code"
@@ -116,3 +127,55 @@ def _with_fields(schema: Mapping[str, Any], code: ReplyCode, field: dict[str, An
     code_fields = {code.field: field, code.end_field: field}
     properties = {code.field: field, **schema["properties"]} | code_fields
     return {**schema, "properties": properties, "required": list(properties)}
+
+
+def plain_key(key: str) -> str:
+    """A key in lower case, without spaces and punctuation."""
+    return re.sub(r"[\W_]+", "", key).casefold()
+
+
+# The secret
+
+_NAME = "reply.key"
+_BYTES = 32
+
+
+def secret() -> bytes:
+    """The 32 bytes that later processes read too; this process's own if they can't be kept. Raises BadFile if
+    damaged."""
+    try:
+        return _read()
+    except OSError:
+        return _of_this_process()
+
+
+def stored_secret() -> bytes:
+    """The 32 bytes that later processes read too. Raises BadFile if they can't be kept, or their file is damaged."""
+    try:
+        return _read()
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        reason = f"{where}{error_text(error)}"
+        problem = f"The secret for the codes of replies can't be kept for the next process ({reason})."
+        raise BadFile(problem, hint="set XDG_STATE_HOME to a folder that can be written") from None
+
+
+def _read() -> bytes:
+    folder = state_folder()
+    if folder is None:
+        raise OSError("no state folder is known")
+    path = folder / _NAME
+    if not os.path.lexists(path):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):  # another process has made one meanwhile
+            create(path, secrets.token_bytes(_BYTES), mode=0o600)
+    data = read_regular(path)
+    if len(data) != _BYTES:
+        problem = f"{path} does not hold {_BYTES} bytes, so the codes of replies can't be worked out."
+        raise BadFile(problem, hint="remove that file, and another is made")
+    return data
+
+
+@cache
+def _of_this_process() -> bytes:
+    return secrets.token_bytes(_BYTES)

@@ -37,12 +37,12 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import CallFailed, Opened, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState, spec_in
+from debate_orchestrator.prompting import reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.options import UnsupportedOptions
-from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ExternalError
 
@@ -255,7 +255,7 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
         if isinstance(event, Spoke | StructuredReplyGiven):
             turn = schedule.turn(debate, event.turn_id)
             spec = spec_in(debate, turn.seat)
-            asked = brief(debate, turn, code=code_for(debate, turn, spec, reply_secret.secret))
+            asked = brief(debate, turn, code=code_for(debate, turn, spec, reply_code.secret))
             meant = coded(asked.messages[-1].parts[-1], answer(body(asked, spec)))
             wrong += event.reply.text != meant and event.reply.ended == "whole"
         debate = apply(debate, event)
