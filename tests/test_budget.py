@@ -14,8 +14,7 @@ from debate_orchestrator.core.events import CallFailed, CallIntended
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.budget import Budget, SharedBudget, unpriced_seats
-from debate_orchestrator.engine.estimate import cost_before_call
+from debate_orchestrator.engine.budget import Budget, SharedBudget, cost_before_call, unpriced_seats
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.provider import OnPiece

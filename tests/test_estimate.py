@@ -8,7 +8,7 @@ from debates import opened_event, play_events
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
-from debate_orchestrator.engine.estimate import cost_before_call, estimate_debate, expected_tokens
+from debate_orchestrator.engine.budget import cost_before_call, estimate_debate, expected_tokens
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import pricing
 

@@ -16,7 +16,7 @@ from scripted_debates import shipped_format
 
 from debate_orchestrator.core import shape_rules
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.budget import estimate_debate
 
 WINNER = "    winner: {kind: choice, of: [a, b, tie, consensus]}\n"
 

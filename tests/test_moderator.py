@@ -16,7 +16,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine.estimate import cost_before_call
+from debate_orchestrator.engine.budget import cost_before_call
 from debate_orchestrator.engine.moderator import ModeratorLimits, billed_calls, propose
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief

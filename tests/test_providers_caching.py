@@ -14,8 +14,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.budget import unpriced_seats
-from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.budget import estimate_debate, unpriced_seats
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (
     CachePlan,

@@ -15,7 +15,7 @@ from conftest import Run
 from messages_server import Server, schema_of, serving
 
 from debate_orchestrator import load_format
-from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.engine.start import make_opened
 from debate_orchestrator.setup.answers import make_settings
 

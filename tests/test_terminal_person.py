@@ -19,7 +19,8 @@ from debate_orchestrator.core.events import CallIntended, ContextFile, Event, Qu
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import estimate, format_check
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.engine.budget import play
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import person_turns
 from debate_orchestrator.prompting.briefs import brief
@@ -288,7 +289,7 @@ def test_nothing_of_a_brief_is_left_out(name: str) -> None:
     and ballots, which they read as text."""
     opened = format_check.opening_event(loader.load(name), {}, rounds=2, scenario=format_check.UNUSUAL[0])
     how_to_read = (resources.prompts() / "shared/documents.md.j2").read_text("utf-8").splitlines()
-    for debate in estimate.play(fold([opened])):
+    for debate in play(fold([opened])):
         for turn in debate.due:
             made = brief(debate, turn)
             text = " ".join(person_turns.full_text(debate, turn, made).split())

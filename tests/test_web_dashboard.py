@@ -21,7 +21,7 @@ from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal, render
 from debate_orchestrator.core.events import Opened, Reassigned
-from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.engine.library import find_risks
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.risks import Risk

@@ -29,8 +29,8 @@ from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Rej
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.engine.debate import DebateSession, drive, finish, host_work, seat_providers
-from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file

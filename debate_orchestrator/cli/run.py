@@ -17,7 +17,7 @@ from debate_orchestrator.cli.output import at_terminal, next_step, print_status
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec

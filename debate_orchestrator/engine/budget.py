@@ -1,22 +1,272 @@
-"""The cost cap of a debate, checked before each call; running calls and calls of unknown cost count too.
+"""What a debate will cost, and the cap that holds while it runs.
 
-The cost of a call is unknown until its reply is there, and after that if its tokens were not counted. What is expected
-is the price of its brief and of a reply of the usual length, with nothing cached; the journal has it in `CallIntended`
-and beside the reply. A model that thinks for long may exceed the cap by one call, and no more.
+The estimate plays the whole debate in memory with stand-ins that speak at the expected length, and each call is priced
+as the real one. What a model was sent in an earlier stage counts as read from the provider's cache. What models think
+before they answer, and what a search brings, is not in the estimate.
+
+The cap is checked before each call; running calls and calls of unknown cost count too. The cost of a call is unknown
+until its reply is there, and after that if its tokens were not counted. What is expected is the price of its brief and
+of a reply of the usual length, with nothing cached; the journal has it in `CallIntended` and beside the reply. A model
+that thinks for long may exceed the cap by one call, and no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from debate_orchestrator.core.costs import BilledCall, billed_calls
-from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.costs import BilledCall, CostLine, Costs, billed_calls, cost_line
+from debate_orchestrator.core.events import Event, Opened, Reassigned
+from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.phases import CLERK, MIRRORED, Phase, Turn
 from debate_orchestrator.core.reply import Reply, Usage
-from debate_orchestrator.engine.estimate import cost_before_call
-from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import pricing
+from debate_orchestrator.core.settings import MAX_COST
+from debate_orchestrator.core.state import DebateState, spec_in
+from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.prompting.reply_code import code_for
+from debate_orchestrator.providers import pricing, rehearse
+from debate_orchestrator.providers.caching import cache_key
+from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import OverBudget
+from debate_orchestrator.util.errors import OverBudget, reason
+from debate_orchestrator.util.numbers import duration, plural
+
+BALLOT_WORDS = 800
+"""Words of a structured reply; those of the shipped debates have 500 to 1,300."""
+MAX_TURNS = 400
+"""Turns up to which a debate is estimated; the largest that the shipped formats allow has 245.
+Every brief holds all earlier speeches, so the work grows with the square of the turns."""
+_FIRST_TOKEN_SECONDS = 5.0
+"""Seconds until an answer begins. This and the speed of an answer are assumed."""
+_TOKENS_PER_SECOND = 35.0
+
+
+# The estimate
+
+
+class StandInFailed(Exception):
+    """A turn that a stand-in can't take. The cause is the format, which may come from anyone."""
+
+    def __init__(self, turn: Turn, cause: Exception):
+        super().__init__(f"a stand-in can't take the turn {turn.id} ({reason(cause)})")
+        self.turn, self.cause = turn, cause
+
+
+def play(
+    debate: DebateState, text_for: Callable[[DebateState, Turn], str] = rehearse.reply_for
+) -> Iterator[DebateState]:
+    """Plays a debate in memory with stand-ins: the state before each stage, and at its end. Raises StandInFailed."""
+    while True:
+        yield debate
+        if not debate.due:
+            return
+        for turn in debate.due:
+            try:
+                reply = Reply(text=text_for(debate, turn), brief_digest="", spec=spec_in(debate, turn.seat))
+                debate = apply(debate, replies.parse_reply(debate, turn, reply, None))
+            except Exception as error:
+                raise StandInFailed(turn, error) from error
+
+
+class CostEstimate(FrozenModel):
+    """The expected calls, cost and time of a debate, or of the rest of one."""
+
+    bill: Costs
+    """A line for each seat and phase with calls; calls that are free count with $0."""
+    unpriced_specs: tuple[str, ...]
+    """The model specs whose price is unknown, each once."""
+    seconds: float
+    """The longest calls of all stages, added up."""
+    has_slow_seats: bool
+    """Whether the host or a person takes turns too, in their own time."""
+    searches: bool
+    """Whether debaters may search; searches are in none of the numbers."""
+    has_people: bool = False
+    """Whether a person takes turns; they cost nothing."""
+    host_turns: int = 0
+    """The number of turns that the agent host takes; they are not calls of ours."""
+    positions_by: str = ""
+    """The spec of the model that derives the positions first, if one does; its calls are in none of the numbers."""
+    not_estimated_because: str = ""
+    """The reason that the debate can't be estimated, if it can't, as the end of a sentence. Then all counts are 0."""
+
+    @property
+    def calls(self) -> int:
+        return self.bill.total.calls
+
+    @property
+    def cost(self) -> float:
+        """US dollars, of the calls whose price is known."""
+        return self.bill.total.cost
+
+    def sentence(self) -> str:
+        first = ""
+        if self.positions_by:
+            first = f"1 or 2 calls of {model_spec.public_name(self.positions_by)} to derive the positions; then "
+        if self.not_estimated_because:
+            return f"{first}not estimated: {self.not_estimated_because}"
+        return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")
+
+    def _summary(self) -> str:
+        hosted = f", and {plural(self.host_turns, 'turn')} of the agent host" if self.host_turns else ""
+        if not self.calls:
+            return f"no calls{hosted}"
+        parts = [plural(self.calls, "call"), f"about {duration(self.seconds)}"]
+        if self.has_slow_seats:
+            parts[-1] += " and what the other seats take"
+        if self.cost:
+            money = f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
+            parts.append(f"{money} (prices of {pricing.table().date})")
+        elif not self.unpriced_specs:
+            parts.append("$0")
+        not_counted = ["tokens for thinking"] if self.cost else []
+        not_counted += [f"{', '.join(self.unpriced_specs)}, whose price is unknown"] if self.unpriced_specs else []
+        not_counted += ["searches of the web"] if self.searches else []
+        return ", ".join(parts) + hosted + (f"; not counted: {'; '.join(not_counted)}" if not_counted else "")
+
+
+def expected_tokens(brief: Brief) -> tuple[int, int]:
+    """About how many tokens a brief has, and its answer will have."""
+    return sum(_blocks(brief)), pricing.tokens_of_words(brief.target_words or BALLOT_WORDS)
+
+
+def _blocks(brief: Brief) -> list[int]:
+    """The tokens of each block that is sent. Providers put the schema of a reply before all other blocks."""
+    schema = len(json.dumps(brief.json_schema)) if brief.json_schema is not None else 0
+    parts = (part for message in brief.messages for part in message.parts)
+    return [pricing.tokens(len(brief.system) + schema), *(pricing.tokens(len(part)) for part in parts)]
+
+
+def cost_before_call(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
+    """US dollars that one call may cost with nothing cached, alone or in a batch; None if the price is unknown."""
+    return price_of(spec, *expected_tokens(brief), batch=batch)
+
+
+def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
+    """Estimated cost in US dollars of a call whose reply states none: the cost expected before it, or more if the reply
+    was longer, with its thinking. Returns None if the price is unknown."""
+    input_tokens, output_tokens = expected_tokens(brief)
+    usage = reply.usage or Usage(cache_write_5m=input_tokens)
+    output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
+    received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
+    minimum = price_of(spec, input_tokens, output_tokens, batch=batch)
+    return min(max(received_cost, minimum), MAX_COST) if received_cost and minimum else minimum
+
+
+def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
+    """US dollars of a call with so many tokens and nothing cached; None if the price is unknown."""
+    if spec != model_spec.real_spec(spec):
+        return 0.0  # a stand-in answers, not the model
+    return pricing.cost(spec, Usage(cache_write_5m=input_tokens, output=output_tokens), batch=batch)
+
+
+class _PlannedCall(NamedTuple):
+    turn: Turn
+    spec: str
+    usage: Usage
+
+
+def estimate_debate(
+    opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: bool | None = None
+) -> CostEstimate:
+    """The expected tokens, cost and time of the calls left, from the first event and those since then. With `rehearsal`
+    True a stand-in is priced as the model it stands for, with False it costs nothing; None is True if stand-ins have
+    every seat but the clerk's."""
+    if rehearsal is None:
+        rehearsal = model_spec.is_rehearsal(
+            {seat: specs for seat, specs in opened.settings.cast.items() if seat != CLERK}
+        )
+    debate = fold(map(_with_real_cast, [opened, *later_events]) if rehearsal else [opened, *later_events])
+    seats_left = schedule.seats_left(debate)
+    seated_specs = [spec for seat in debate.active_seats if seat in seats_left for spec in debate.cast[seat]]
+    has_people = model_spec.HUMAN in seated_specs
+    has_slow_seats = has_people or model_spec.HOST in seated_specs
+    searches = opened.settings.search
+    estimate_so_far = CostEstimate(
+        bill=Costs(),
+        unpriced_specs=(),
+        seconds=0,
+        has_slow_seats=has_slow_seats,
+        has_people=has_people,
+        searches=searches,
+    )
+    if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
+        return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
+    try:
+        calls, seconds, host_turns = _play(debate)
+    except StandInFailed as error:
+        return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
+    lines: list[CostLine] = []
+    unpriced_specs: dict[str, None] = {}
+    for call in calls:
+        cost = pricing.cost(call.spec, call.usage)
+        unpriced_specs |= {} if cost is not None else {call.spec: None}
+        lines.append(cost_line(call.turn, call.usage, cost))
+    totals = {
+        "bill": Costs.of_calls(lines),
+        "unpriced_specs": tuple(unpriced_specs),
+        "seconds": seconds,
+        "host_turns": host_turns,
+    }
+    return estimate_so_far.model_copy(
+        update=totals | {"searches": searches and any(not call.turn.judging for call in calls)}
+    )
+
+
+def _with_real_cast(event: Event) -> Event:
+    """The event with each stand-in in a cast replaced by the model it stands for."""
+    if isinstance(event, Opened):
+        cast = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in event.cast.items()}
+        return event.with_settings(cast=cast)
+    if isinstance(event, Reassigned):
+        return event.model_copy(update={"specs": tuple(map(model_spec.real_spec, event.specs))})
+    return event
+
+
+def _play(start: DebateState) -> tuple[list[_PlannedCall], float, int]:
+    """Plays a debate with stand-ins: its calls in order, the seconds they take, and how many turns the host takes."""
+    calls: list[_PlannedCall] = []
+    host_turns = 0
+    cached: dict[Hashable, int] = {}
+    seconds = 0.0
+    for debate in play(start):
+        host_turns += sum(spec_in(debate, turn.seat) == model_spec.HOST for turn in debate.due)
+        stage = [turn for turn in debate.due if model_spec.is_called(spec_in(debate, turn.seat))]
+        shared: dict[Hashable, int] = {}
+        for turn in stage:
+            key = cache_key(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
+            calls.append(_planned_call(debate, turn, cached.get(key, 0)))
+            shared[key] = calls[-1].usage.cached + calls[-1].usage.cache_write_5m
+        cached |= shared  # calls of one stage start together and read nothing of each other
+        seconds += max((_seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
+    return calls, seconds, host_turns
+
+
+def _seconds(spec: str, phase: Phase) -> float:
+    provider = provider_entry(spec)
+    if provider is not None and provider.seconds is not None:
+        return provider.seconds
+    return _FIRST_TOKEN_SECONDS + pricing.tokens_of_words(phase.target_words or BALLOT_WORDS) / _TOKENS_PER_SECOND
+
+
+def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
+    """A call whose beginning has so many tokens that were sent before. Its last block is its own and never cached."""
+    spec = spec_in(debate, turn.seat)
+    code = code_for(debate, turn, model_spec.real_spec(spec), None)
+    turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
+    *shared, last = _blocks(turn_brief)
+    if price is None or not price.min_cacheable_tokens <= sum(shared) or not price.min_cacheable_tokens:
+        usage_sent = Usage(uncached_input=sum(shared) + last)
+    else:
+        usage_sent = Usage(uncached_input=last, cached=cached, cache_write_5m=max(sum(shared) - cached, 0))
+    return _PlannedCall(turn, spec, usage_sent.model_copy(update={"output": expected_tokens(turn_brief)[1]}))
+
+
+# The cap
 
 _RAISE_CAP = "Raise it with `debate resume JOURNAL --max-cost USD` (none for no cap)."
 RUN_AGAIN_HINT = "Run it again with a higher cap: replies that are saved are not paid for twice."

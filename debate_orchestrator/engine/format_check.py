@@ -31,7 +31,7 @@ from debate_orchestrator.core.settings import DEFAULT_FORMAT, Settings
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.shape_rules import Keys, LocatedProblem
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import estimate
+from debate_orchestrator.engine.budget import StandInFailed, play
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import briefs, rendering
 from debate_orchestrator.prompting.briefs import brief
@@ -147,7 +147,7 @@ def _problems(
     if opened.complete:
         raise _Stop(f"{location_of(('round',))}: {size} has no turns.")
     try:
-        for debate in estimate.play(opened, partial(_reply_text, scenario=scenario)):
+        for debate in play(opened, partial(_reply_text, scenario=scenario)):
             for turn in debate.due:
                 check_time()
                 yield from _unrendered(debate, turn)
@@ -159,7 +159,7 @@ def _problems(
     except _Stop:
         raise
     except Exception as error:  # the engine is tested; what breaks it here is the format
-        if isinstance(error, estimate.StandInFailed):
+        if isinstance(error, StandInFailed):
             turn, error = error.turn, error.cause
         stopped = f"stops at {turn.id}" if turn else "can't be reported"
         keys = _keys_at_fault(first.format, turn) if turn else ("shapes",)

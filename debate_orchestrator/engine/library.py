@@ -14,7 +14,7 @@ from debate_orchestrator.core.settings import MAX_COST, SETTINGS, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudging
-from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.budget import estimate_debate, unpriced_seats
 from debate_orchestrator.engine.debate import (
     DebateSession,
     OnJournal,
@@ -27,7 +27,6 @@ from debate_orchestrator.engine.debate import (
     reopening,
     seat_providers,
 )
-from debate_orchestrator.engine.estimate import estimate_debate
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import report_files

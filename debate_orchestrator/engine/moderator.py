@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.engine.budget import check_max_cost
-from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
+from debate_orchestrator.engine.budget import check_max_cost, cost_after_call, cost_before_call
 from debate_orchestrator.engine.retry import Retries
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief

@@ -34,8 +34,8 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine import estimate, rejudge
-from debate_orchestrator.engine.budget import SharedBudget
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.engine.budget import CostEstimate, SharedBudget, estimate_debate
 from debate_orchestrator.engine.debate import continue_debate, create_debate, drive
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.engine.turn import OnEvent, RunOptions
@@ -192,12 +192,10 @@ class ProbeRun:
         finished_paths = {path for path, current in self._debates.items() if current.state.complete}
         return [task for task in self.tasks if task.path not in finished_paths]
 
-    def estimate(self) -> estimate.CostEstimate:
+    def estimate(self) -> CostEstimate:
         """The estimate for the missing ballots. A stand-in counts as the judge it stands for."""
-        expected = [
-            estimate.estimate_debate(*make_opened(task.case, task.judge), rehearsal=True) for task in self.pending()
-        ]
-        return estimate.CostEstimate(
+        expected = [estimate_debate(*make_opened(task.case, task.judge), rehearsal=True) for task in self.pending()]
+        return CostEstimate(
             bill=Costs(lines=tuple(line for estimated in expected for line in estimated.bill.lines)),
             unpriced_specs=tuple(dict.fromkeys(spec for estimated in expected for spec in estimated.unpriced_specs)),
             seconds=sum(estimated.seconds for estimated in expected) / CONCURRENCY,

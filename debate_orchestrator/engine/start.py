@@ -22,7 +22,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
-from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting

@@ -20,8 +20,7 @@ from debate_orchestrator.core.fold import CurrentState, would_change
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.engine.budget import Budget
-from debate_orchestrator.engine.estimate import cost_after_call
+from debate_orchestrator.engine.budget import Budget, cost_after_call
 from debate_orchestrator.engine.retry import Retries
 from debate_orchestrator.prompting import replies, reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief

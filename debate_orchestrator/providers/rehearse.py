@@ -2,7 +2,7 @@
 
 `rehearse:anthropic:claude-opus-5-5` stands in for that model. Its speeches are about as long as the real ones are asked
 to be, its structured replies have the shape that is asked for, and both depend on the turn alone. What the real model
-would cost is for `engine.estimate`.
+would cost is for `engine.budget`.
 """
 
 from __future__ import annotations

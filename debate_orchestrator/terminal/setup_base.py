@@ -20,7 +20,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
-from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider

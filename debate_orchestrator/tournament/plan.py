@@ -20,7 +20,7 @@ from debate_orchestrator.core.phases import JUDGE, judge_seats
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import JournaledModel, Text
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.estimate import CostEstimate, estimate_debate
+from debate_orchestrator.engine.budget import CostEstimate, estimate_debate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
 from debate_orchestrator.tournament.spec import (

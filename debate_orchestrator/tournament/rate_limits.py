@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Literal, NamedTuple, get_args
 
 from debate_orchestrator.core.reply import Reply, Usage
-from debate_orchestrator.engine.estimate import expected_tokens
+from debate_orchestrator.engine.budget import expected_tokens
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS

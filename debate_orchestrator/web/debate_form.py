@@ -9,7 +9,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_ORIGIN, Settings
 from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.engine.estimate import estimate_debate
+from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of, words_of
 from debate_orchestrator.storage.paths import DebateFiles

@@ -16,8 +16,7 @@ from uuid import UUID, uuid4
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine.budget import RUN_AGAIN_HINT, check_max_cost
-from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
+from debate_orchestrator.engine.budget import RUN_AGAIN_HINT, check_max_cost, cost_after_call, cost_before_call
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.storage.journal import JournalWriter, WaitingLine, now
