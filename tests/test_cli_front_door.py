@@ -67,7 +67,7 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
     assert f'Researcher A (Pro): The answer to "{SCHOOL}" is yes.' in worded.json["show"]
     assert refused.code == 2 and "Try: --position-a '...' --position-b '...', or" in refused.err
-    assert "`positions.a` '...'" in result.json["complaints"][0]  # which a program writes into an answers file
+    assert "`positions.a: '...'`" in result.json["complaints"][0]  # which a program writes into an answers file
 
 
 def test_what_goes_on_takes_what_waits(debate: Run) -> None:
@@ -140,6 +140,12 @@ def test_the_newest_debate_is_taken(debate: Run) -> None:
         assert "Using debate-report.rehearsed-2.journal.jsonl, the newest debate of this folder." in newest.err
         assert "using its journal debate-report.rehearsed.journal.jsonl." in named.err
         assert (newest.code, named.code, newest.err.count("Next: ")) == (0, 0, 1)
+    debate(TOPIC, *ONE, "--quiet", "--output=out/")
+    assert "Using out/debate-report.rehearsed.journal.jsonl, the newest debate of out." in debate("check", "out").err
+    for path in Path().glob("*.jsonl"):
+        path.unlink()
+    hint = "no debate in this folder. Try: name the journal, such as out/debate-report.rehearsed.journal.jsonl."
+    assert hint in debate("step").err
 
 
 def test_an_empty_journal_is_no_debate(debate: Run) -> None:

@@ -60,8 +60,11 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
         "strictness",
         "cast",
     ]
-    (here / "bad.yaml").write_text("topic: Do we?\nrounds: 99\ncast: {a: foo, b: host}\n")
-    assert "cast: a: 'foo' is not a model spec" in debate("open", "--answers", "bad.yaml").err
+    (here / "bad.yaml").write_text("topic: Do we?\nrounds: 99\ncast: {a: foo, b: host}\ncontext: [no.md]\n")
+    ran = debate("open", "--answers", "bad.yaml")
+    assert "cast: a: 'foo' is not a model spec" in ran.err and "context: no.md: can't be read" in ran.err
+    ran = debate("run", "Do we?", "--model=command:cat", "--max-cost=1", "--context=no.md")
+    assert "max_cost: a cap can't be kept" in ran.err and "context: no.md: can't be read" in ran.err
     ran = debate("run", "Do we?", "--b=host", "--judge=host", "--output=new/r.txt")
     assert "cast: a: no model is named" in ran.err and "output: 'new/r.txt' is not a file that ends" in ran.err
     for verb in ("run", "open"):

@@ -120,6 +120,8 @@ def test_what_the_line_leaves_open() -> None:
     assert "$" not in unknown.sentence()
     assert searching.sentence().endswith("; not counted: tokens for thinking; searches of the web")
     assert estimate_debate(opened_event()).sentence() == "no calls, and 23 turns of the agent host"
+    until_dry = estimate_debate(opened_event(until_dry=True))
+    assert until_dry.sentence() == "no calls, and at most 23 turns of the agent host"
 
 
 def test_what_is_left_of_a_debate() -> None:

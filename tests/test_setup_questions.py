@@ -371,8 +371,8 @@ class TestFormats:
         [
             (RoundLimits(default=1, most=1, insist=1), "rounds: '9' is not 1."),
             (RoundLimits(default=2, most=3, insist=3), "1 to 3. More than 3 tend to produce diminishing returns."),
-            (RoundLimits(default=2, most=3, insist=4), "diminishing returns. Try: `insist` for 4."),
-            (RoundLimits(), "4 or 5 is a good cap. Try: `insist` for 7 to 8."),
+            (RoundLimits(default=2, most=3, insist=4), "diminishing returns. Try: `insist: true` for 4."),
+            (RoundLimits(), "4 or 5 is a good cap. Try: `insist: true` for 7 to 8."),
         ],
     )
     def test_complaints_have_the_formats_limits(self, rounds: RoundLimits, expected: str) -> None:

@@ -24,7 +24,7 @@ from debate_orchestrator.core.settings import (
     seats_of_cast,
 )
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import budget, format_check
+from debate_orchestrator.engine import budget, format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports import report_files
@@ -63,7 +63,10 @@ def settings_with_consent(
         from_file = {key: value for key, value in answers.items() if key not in flags}
         from_file |= {"cast": {} if getattr(arguments, "rehearse", False) else cast}
         consent.require_consent_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
-    settings = settings_from_arguments(arguments, default_model)
+    try:
+        settings = settings_from_arguments(arguments, default_model)
+    except BadSettings as error:
+        raise BadSettings([*error.problems, *start.context_problems({**answers, **flags}.get("context"))]) from None
     if answers.get("setup") is not None:
         name = flags["format"] if "format" in flags else format_of(answers)
         _check_finished(arguments.answers, name, derived=_has_auto_positions(answers))

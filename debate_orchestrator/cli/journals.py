@@ -22,11 +22,11 @@ Unfinished = Callable[[DebateState], bool]
 
 
 def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
-    """The path of a journal: a report stands for its journal, None for the newest one here, with `unfinished` for the
-    newest unfinished one if there is one; which one is printed. With `transcripts` a .md file that is no report is
-    taken as it is. Raises BadFile without a debate here, or for a name of several lines; BadJournal without such a
-    file."""
-    path = _newest(unfinished) if path is None else path
+    """The path of a journal: a report stands for its journal, a folder for the newest one in it and None for the newest
+    one here, with `unfinished` for the newest unfinished one if there is one; which one is printed. With `transcripts`
+    a .md file that is no report is taken as it is. Raises BadFile without a debate in the folder, or for a name of
+    several lines; BadJournal without such a file."""
+    path = _newest(path or os.curdir, unfinished) if path is None or os.path.isdir(path) else path
     if len(f"{path}.".splitlines()) > 1:  # what follows the line break could pass for the program's words
         raise BadFile(f"{short_repr(path)} has a line break in its name.", hint="give it another name")
     stem, suffix = os.path.splitext(path)
@@ -56,25 +56,28 @@ def is_unfinished(debate: DebateState) -> bool:
     return bool(debate.due)
 
 
-def _newest(unfinished: Unfinished | None) -> str:
-    """The newest journal of this folder that can be continued, or else the newest; which one is printed."""
-    journals = sorted(_journals(), reverse=True)
+def _newest(folder: str, unfinished: Unfinished | None) -> str:
+    """The newest journal of a folder that can be continued, or else the newest; which one is printed."""
+    journals, name = sorted(_journals(folder), reverse=True), "this folder" if folder == os.curdir else name_of(folder)
     if not journals:
-        raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
+        below = max(_journals(folder, "*/"), default=None)
+        hint = f"name the journal, such as {name_of(below[1])}" if below else "`debate` begins one; or name a journal"
+        raise BadFile(f"There is no debate in {name}.", hint=hint)
     paths = [path for _, path in journals]
     path, qualifier = next(
         ((path, " that is not finished") for path in paths if _can_be_continued(path, unfinished)), (paths[0], "")
     )
     if unfinished is not None and not qualifier:
         qualifier = ": none of them waits for this command"
-    print_status(f"Using {name_of(path)}, the newest debate of this folder{qualifier}.")
+    print_status(f"Using {name_of(path)}, the newest debate of {name}{qualifier}.")
     return path
 
 
-def _journals() -> list[tuple[float, str]]:
-    """The regular files here that are named like journals, with their times; none that a crash left empty."""
+def _journals(folder: str, subfolder: str = "") -> list[tuple[float, str]]:
+    """The regular files of a folder that are named like journals, with their times; none that a crash left empty. With
+    the subfolder `*/` it is those of its subfolders."""
     journals = []
-    for path in Path().glob(f"*{JOURNAL}"):
+    for path in Path(folder).glob(f"{subfolder}*{JOURNAL}"):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and status.st_size:
             journals.append((status.st_mtime, str(path)))

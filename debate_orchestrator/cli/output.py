@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _OTHER_FLAGS = {"insecure": "--insecure", "rehearse": "--rehearse"}
 """The flags that set no setting, by their names in Python."""
-_flags_of_verb: set[str] = set()
-"""The flags of the verb that runs, by their names in the arguments."""
+_verb = Namespace(arguments=Namespace())
+"""The arguments of the verb that runs."""
 
 
 class _Redacted:
@@ -135,15 +135,16 @@ def format_name(format: Format) -> str:
 
 def name_flags_of(arguments: Namespace) -> None:
     """From here on hints name the flags that these arguments of a verb come from, and no others."""
-    _flags_of_verb.clear()
-    _flags_of_verb.update(vars(arguments))
+    _verb.arguments = arguments
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints problems on stderr, a line each. A setting in backquotes in a hint is printed as the verb's flag."""
+    """Prints problems on stderr, a line each. A setting in backquotes in a hint, alone or with its value, is printed as
+    the verb's flag, unless the problem is about a key of an answers file."""
     for problem in problems:
         sentence, hint = split_hint(str(problem))
-        hint = re.sub(r"`([\w.]+)`", lambda match: _flag(match[1]) or match[0], hint)
+        if not _is_of_file(sentence.partition(":")[0].partition(".")[0]):
+            hint = re.sub(r"`([\w.]+)(?:: ([^`]*))?`", _as_flag, hint)
         print_status(one_line(f"debate: {sentence}{hint}"))
 
 
@@ -155,20 +156,31 @@ def printing_problems(problems: Iterable[str]) -> Iterator[None]:
         print_problems(problems)
 
 
+def _is_of_file(setting: str) -> bool:
+    """Whether the value of a setting is from an answers file, where a flag would be no way to mend it."""
+    return setting in getattr(_verb.arguments, "answers_read", {}) and getattr(_verb.arguments, setting, None) is None
+
+
+def _as_flag(quoted: re.Match[str]) -> str:
+    """The verb's flag for a setting in backquotes, with the value if it stands there; the same if there is none."""
+    flag, value = _flag(quoted[1]), quoted[2]
+    return f"{flag} {value}" if flag and value not in (None, "true") else flag or quoted[0]
+
+
 def _flag(setting: str) -> str:
     """The verb's flags for a setting (`cast`) or a part (`cast.judge`); empty if it has none, or is on by default."""
     from debate_orchestrator.core.settings import Settings
     from debate_orchestrator.setup.answers import SETTING_TEXTS
 
     if setting in _OTHER_FLAGS:
-        return _OTHER_FLAGS[setting] if setting in _flags_of_verb else ""
+        return _OTHER_FLAGS[setting] if setting in _verb.arguments else ""
     name, _, part = setting.partition(".")
     text = SETTING_TEXTS.get(name)
     if text is None or Settings.model_fields[name].default is True or (part and part not in text.parts):
         return ""
     parts = [part] if part else [*text.parts]
     flags = [text.part_flag.format(key) for key in parts] or [f"--{name.replace('_', '-')}"]
-    return and_joined([flag for flag in flags if flag[2:].replace("-", "_") in _flags_of_verb])
+    return and_joined([flag for flag in flags if flag[2:].replace("-", "_") in _verb.arguments])
 
 
 def _write(lines: Iterable[str], stream: TextIO, *, broken: bool = False) -> None:

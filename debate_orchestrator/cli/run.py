@@ -13,7 +13,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet, is_silent
-from debate_orchestrator.cli.output import at_terminal, next_step, print_status
+from debate_orchestrator.cli.output import at_terminal, next_step, print_problems, print_status
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.engine import start
@@ -77,9 +77,9 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     start.check_settings(
         settings, files, people=at_terminal(sys.stderr), permissions=permissions, more_problems=more_problems
     )
-    for question in discovery.misspelling_questions(settings.cast):
-        print_status(f"debate: {question}")
-    quiet = is_quiet(arguments)
+    questions, quiet = discovery.misspelling_questions(settings.cast), is_quiet(arguments)
+    if not rehearse:  # whose warnings stand last
+        print_problems(questions)
     if not is_silent(arguments) and (first := start.estimate_before_positions(settings)):
         print_status(first)
     estimate_text = ""
@@ -101,15 +101,20 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         code = drive_to_report(session, arguments, estimate_text)
         if code == 0 and rehearse and not quiet:
             print_status(f"Every brief is in {session.files.turns}.")
-            next_step(_real_debate(arguments, real_settings))
+        if code == 0 and rehearse:
+            people = at_terminal(sys.stderr)
+            problems = [*questions, *start.real_problems(real_settings, people=people, permissions=permissions)]
+            if not quiet:
+                next_step(_real_debate(arguments, real_settings, "mend what is said below. Then " if problems else ""))
+            print_problems(f"warning, for the real debate: {problem}" for problem in problems)
         return code
 
 
-def _real_debate(arguments: argparse.Namespace, real_settings: Settings) -> str:
-    """What the real debate needs: a key if one is missing, and the command."""
+def _real_debate(arguments: argparse.Namespace, real_settings: Settings, first: str) -> str:
+    """What the real debate needs: what is to be done `first`, a key if one is missing, and the command."""
     model_specs = [spec for specs in model_spec.unrehearsed_cast(real_settings.cast).values() for spec in specs]
     missing_variables = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, model_specs))))
-    first = (
+    first += (
         f"set {and_joined(missing_variables)}, or name other models (`debate models` lists them). Then "
         if missing_variables
         else ""

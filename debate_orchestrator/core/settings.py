@@ -266,7 +266,7 @@ def _advice_on_rounds(format: Format, *, in_setup: bool) -> str:
     if limits.maximum_if_insisted <= limits.maximum:
         return f"{advice}."
     beyond = " to ".join(str(n) for n in dict.fromkeys((limits.maximum + 1, limits.maximum_if_insisted)))
-    return with_hint(f"{advice}.", f"{beyond}, if you insist" if in_setup else f"`insist` for {beyond}")
+    return with_hint(f"{advice}.", f"{beyond}, if you insist" if in_setup else f"`insist: true` for {beyond}")
 
 
 def line_problems(name: str, text: str) -> list[str]:

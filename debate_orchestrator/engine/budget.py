@@ -87,6 +87,8 @@ class CostEstimate(FrozenModel):
     """Whether debaters may search; searches are in none of the numbers."""
     has_people: bool = False
     """Whether a person takes turns; they cost nothing."""
+    may_end_early: bool = False
+    """Whether the debate ends once there is no new ground, so that the counts are the most there may be."""
     host_turns: int = 0
     """The number of turns that the agent host takes; they are not calls of ours."""
     positions_by: str = ""
@@ -112,10 +114,11 @@ class CostEstimate(FrozenModel):
         return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")
 
     def _summary(self) -> str:
-        hosted = f", and {plural(self.host_turns, 'turn')} of the agent host" if self.host_turns else ""
+        at_most = "at most " if self.may_end_early else ""
+        hosted = f", and {at_most}{plural(self.host_turns, 'turn')} of the agent host" if self.host_turns else ""
         if not self.calls:
             return f"no calls{hosted}"
-        parts = [plural(self.calls, "call"), f"about {duration(self.seconds)}"]
+        parts = [f"{at_most}{plural(self.calls, 'call')}", f"about {duration(self.seconds)}"]
         if self.has_slow_seats:
             parts[-1] += " and what the other seats take"
         if self.cost:
@@ -192,6 +195,7 @@ def estimate_debate(
         seconds=0,
         has_slow_seats=has_slow_seats,
         has_people=has_people,
+        may_end_early=opened.settings.until_dry,
         searches=searches,
     )
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:

@@ -33,7 +33,7 @@ from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text
-from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr
 from debate_orchestrator.util.messages import Notify, ignore
 
 
@@ -83,6 +83,19 @@ def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool, *, new: b
     return [problem] if problem else []
 
 
+def real_problems(settings: Settings, *, people: bool, permissions: Permissions) -> list[str]:
+    """The reasons that a debate can't be held though its rehearsal can. A missing key is none: it may come later."""
+    cast = {seat: tuple(specs) for seat, specs in model_spec.unrehearsed_cast(settings.cast).items()}
+    problems = casting.cast_problems(cast) + people_problems(cast, people)
+    problems += casting.unencrypted_problems(cast, permissions)
+    problems += budget.unpriced_seats(cast) if settings.max_cost is not None else []
+    try:
+        _must_be_new(DebateFiles.named_by(settings.output))
+    except DebateError as error:
+        problems += error.problems
+    return problems
+
+
 def must_be_callable(cast: Mapping[str, tuple[str, ...]], *, people: bool = False) -> None:
     """Raises BadSettings, with every problem, if a cast can't be called from here."""
     if problems := call_problems(cast, people=people):
@@ -104,11 +117,18 @@ def check_settings(
     problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if has_placeholders(settings.positions or {}) and not model_spec.is_rehearsal(settings.cast):
         problems.append("positions: these are a rehearsal's placeholders. Try: `positions: auto`, or your own.")
+    try:
+        opened = make_opened(with_placeholders(settings))
+    except BadSettings as error:
+        problems += error.problems
     if problems:
         raise BadSettings(problems)
-    debate = fold([make_opened(with_placeholders(settings))])
-    casting.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
+    casting.make_providers(CurrentState(fold([opened])), permissions=permissions)  # tells of a bad recording now
     DebateFiles.of_output(files.report)
+    _must_be_new(files)
+
+
+def _must_be_new(files: DebateFiles) -> None:
     must_be_new(files.journal)
     files.must_be_new(except_for=files.journal)  # an empty journal may be there
 
@@ -151,7 +171,7 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
         return settings, spec
     if not positions:
         problem = f"positions: no model of this cast can word the two sides of {short_repr(settings.topic)}."
-        hint = "`positions.a` '...' `positions.b` '...', or `positions:` in the answers file"
+        hint = "`positions.a: '...'` `positions.b: '...'`, or `positions:` in the answers file"
         if any(model_spec.HOST in specs for specs in settings.cast.values()):
             hint += ", or `debate ask FILE`, which has an agent host word them"
         raise BadSettings(problem, hint=hint)
@@ -229,6 +249,17 @@ def new_opened(format: Format, templates: Mapping[str, str], **values: Any) -> O
         mark_rules=2,
         **{"seed": secrets.randbits(32), **values},
     )
+
+
+def context_problems(paths: object) -> list[str]:
+    """The problems of the context files that answers name; none if the answer names no files."""
+    names = [paths] if isinstance(paths, str) else paths
+    if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+        try:
+            _context(tuple(names))
+        except BadSettings as error:
+            return error.problems
+    return []
 
 
 def _context(paths: tuple[str, ...]) -> tuple[ContextFile, ...]:

@@ -60,7 +60,7 @@ def key_problems(
     """One sentence for every spec that can't be called as things are: its key is missing, or would be sent unencrypted.
     This is better said before the first call than in the middle of a debate. With `may_sign_in` a vendor whose own
     tool can sign in lacks nothing yet."""
-    problems = _unencrypted(cast, permissions)
+    problems = unencrypted_problems(cast, permissions)
     for spec in _api_specs(cast):
         server = servers.server(spec)
         can_sign_in = may_sign_in and server.api.profile
@@ -71,7 +71,8 @@ def key_problems(
     return problems
 
 
-def _unencrypted(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) -> list[str]:
+def unencrypted_problems(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) -> list[str]:
+    """One sentence for every spec whose key would be sent unencrypted."""
     specs = (spec for spec in _api_specs(cast) if not servers.spec_problem(spec))
     problems = (servers.unencrypted(servers.server(spec), insecure=permissions.insecure) for spec in specs)
     return list(dict.fromkeys(filter(None, problems)))
@@ -89,7 +90,7 @@ def make_providers(
     """The provider of every seat that has one; seats with the same spec share it. Pages that are fetched are kept in
     `pages_folder`. Raises BadSettings if the cast can't be used."""
     cast = current.state.cast
-    if problems := cast_problems(cast) or _unencrypted(cast, permissions):
+    if problems := cast_problems(cast) or unencrypted_problems(cast, permissions):
         raise BadSettings(problems)
     by_spec: dict[str, Provider] = {}
     by_seat: dict[str, Provider] = {}

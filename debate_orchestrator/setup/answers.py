@@ -241,10 +241,10 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     if (
         name in SETTINGS
         and isinstance(value_given, str)
-        and not isinstance(value := from_text(name, value_given), str | list)
+        and not isinstance(value := from_text(name, bare := value_given.strip("$ ")), str | list)
     ):
-        text = str(value).lower().removesuffix(".0")
-        return "" if _problems_of(name, value, format) else f"{name}: {text}, without quotes"
+        quotes, text = ", without quotes" if bare == value_given else "", str(value).lower().removesuffix(".0")
+        return "" if _problems_of(name, value, format) else f"`{name}: {text}`{quotes}"
     if name == ISSUES and isinstance(value_given, str):
         return f"{name}: {[value_given]}"
     words = value_given if isinstance(value_given, dict) else [value_given] if name == "first" else []
