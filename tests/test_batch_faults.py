@@ -185,7 +185,7 @@ def test_no_batch_is_created_once_a_run_stops(
     """A run that is stopped while a batch is uploaded, or before its creation is tried again, creates none: its calls
     are on record as failed, and no later run would take up their replies."""
     monkeypatch.setattr(batches_module, "LIMITS", LIMITS)
-    monkeypatch.setattr(batches_module.Retries, "next_wait", lambda *_: 0.05)
+    monkeypatch.setattr("debate_orchestrator.engine.retry.Retries.next_wait", lambda *_: 0.05)
     vendor = Interrupting(kind, faults)
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url

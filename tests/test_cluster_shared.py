@@ -215,8 +215,9 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
 def test_an_outage_takes_no_debate_from_others(
     trouble: Exception | None, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the database is away, takes no writes or hangs, no worker can give a heartbeat. The first that is back
-    leaves the others their debates until they had time to give one, and takes those of a dead one then."""
+    """While the database is away, takes no writes or hangs, no worker can give a heartbeat. The first that is back, and
+    one that begins then, leaves the others their debates until they had time to give one, and takes those of a dead
+    one then."""
     times = [0.0]
     monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
 
@@ -233,9 +234,10 @@ def test_an_outage_takes_no_debate_from_others(
             other = await manager.register_worker()
             await database_module.enqueue(stored, "t", [("d", False)])
             assert await manager.fetch_job(["debates-t"], other)
-            await look(100)
             await stored.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute'")
-            times[0] = 102 if trouble is not None else 136
+            for time in range(0, 40, 8):
+                await look(time)
+            times[0] = 34 if trouble is not None else 68
             if trouble is not None:
                 stored.note_unreachable(trouble)
             for _ in range(22):

@@ -142,6 +142,17 @@ def test_what_came_before_a_pause_is_kept(server: Server) -> None:
     assert raised.value.maybe_billed
 
 
+def test_a_pause_that_can_not_be_sent_back_is_asked_for_again(server: Server) -> None:
+    """A block with NaN is no JSON that a request can have: the next try asks anew."""
+    faults = [
+        {"text": "First. ", "stop": "pause_turn", "blocks": [{"type": "server_tool_use", "input": {"n": float("nan")}}]}
+    ]
+    server.problem = lambda request, n: faults[n] if n < len(faults) else {"text": "Anew."}
+    with pytest.raises(TransientError, match="not plain data"):
+        ask("anthropic:m", search=True)
+    assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize("status", [400, 402])
 def test_what_came_before_a_pause_is_on_record(debate: Run, server: Server, status: int) -> None:
     """Also where the request that continues it fails for good: it was paid for, at a price that is not known."""

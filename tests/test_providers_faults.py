@@ -259,6 +259,7 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
         (OSError("[Errno -2] Name or service not known"), True),
         (ConnectionResetError(104, "Connection reset by peer"), False),
         (ValueError("odd"), False),
+        (ValueError("400, message: bad status line 'Connection refused'"), False),
     ]
 )
 def test_refused_connections(error: Exception, unreachable: bool) -> None:

@@ -34,6 +34,7 @@ from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.providers.provider import OnPiece, call_provider
 from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import TransientError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, secrets
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.web.runs import StreamedReply
@@ -375,6 +376,14 @@ def test_a_whole_reply_that_ends_in_half_a_key(monkeypatch: pytest.MonkeyPatch) 
 
     assert stream_text("It is sk-ant-0123") == "It is sk-ant-0123"
     assert stream_text("It is sk-ant-0123", is_cut=True) == "It is [key]"
+
+
+def test_an_error_that_quotes_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed outside may quote it, in a provider that redacts nothing too."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", "sk-ant-0123456789")
+
+    error = TransientError("It refused sk-ant-0123456789.", hint="another than sk-ant-0123456789")
+    assert str(error) == "It refused [key]. Try: another than [key]." == error.problems[0]
 
 
 def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,10 @@ from messages_server import Server
 from started import started
 
 from debate_orchestrator.core.events import CallFailed
+from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.providers.limits import LIMITS, SilenceClock
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import TransientError
 from debate_orchestrator.util.running_time import running_timeout
 
 J = "r.journal.jsonl"
@@ -102,6 +104,24 @@ def test_a_stop_is_no_silence() -> None:
         short = SilenceClock(LIMITS.retry_for, LIMITS._replace(total_seconds=0.02))
         assert runner.run(listen(short, stops=1)) == pytest.approx(5_001, abs=0.1)
         assert short.timeout_reason().startswith("no end after 2 s")
+
+
+def test_a_stop_is_no_time_of_failed_calls() -> None:
+    """A call that has failed is made again after a stop, and given up once the process has run for the time that it
+    has."""
+
+    async def waits(failure: TransientError) -> list[float | None]:
+        async with bounded_retries(20) as retries:
+            first = retries.next_wait(failure)
+            await stopped(100)
+            await asyncio.sleep(0.5)
+            second = retries.next_wait(failure)
+            await asyncio.sleep(19)
+            return [first, second, retries.next_wait(failure)]
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        first, second, third = runner.run(waits(TransientError("no answer")))
+    assert first and second and third is None
 
 
 def test_a_task_may_take_long_to_end_after_its_time() -> None:

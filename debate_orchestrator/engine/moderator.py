@@ -16,7 +16,7 @@ from typing import NamedTuple
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.budget import check_max_cost, cost_after_call, cost_before_call
-from debate_orchestrator.engine.retry import Retries
+from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import as_stored, parse_structured
@@ -162,28 +162,28 @@ async def _reply(
 ) -> Reply:
     """The reply to a call that is made again while it fails. `keep` gets it, and before it what had come of each call
     that failed and may have been billed."""
-    retries = Retries(limits.retry_for)
-    while True:
-        must_be_within_budget()
-        pieces: list[str] = []
-        try:
-            reply = await call_provider(provider, brief, pieces.append)
-            keep(reply)
-            return reply
-        except ExternalError as failure:
-            if (broken_off := _broken_off(failure)) is not None:
-                keep(broken_off)
-            wait = retries.next_wait(failure)
-            if wait is not None and not limits.stop.is_set():
-                limits.notify(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(limits.stop.wait(), wait)
-            if wait is None or limits.stop.is_set():
-                kind = Paused if isinstance(failure, TransientError) else type(failure)
-                raise kind(failure.problems) from failure
-        except BaseException:  # the call is given up
-            keep(_of_unknown_cost("".join(pieces)))
-            raise
+    async with bounded_retries(limits.retry_for) as retries:
+        while True:
+            must_be_within_budget()
+            pieces: list[str] = []
+            try:
+                reply = await call_provider(provider, brief, pieces.append)
+                keep(reply)
+                return reply
+            except ExternalError as failure:
+                if (broken_off := _broken_off(failure)) is not None:
+                    keep(broken_off)
+                wait = retries.next_wait(failure)
+                if wait is not None and not limits.stop.is_set():
+                    limits.notify(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(limits.stop.wait(), wait)
+                if wait is None or limits.stop.is_set():
+                    kind = Paused if isinstance(failure, TransientError) else type(failure)
+                    raise kind(failure.problems) from failure
+            except BaseException:  # the call is given up
+                keep(_of_unknown_cost("".join(pieces)))
+                raise
 
 
 def _broken_off(failure: ExternalError) -> Reply | None:

@@ -7,11 +7,13 @@ the caller gives up at once instead of sleeping through it.
 
 from __future__ import annotations
 
+import math
 import random
-import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from debate_orchestrator.util.errors import ExternalError, TransientError
+from debate_orchestrator.util.running_time import RunningTimeout, running_timeout
 
 INITIAL_WAIT = 1.0
 """Seconds of the first wait, before jitter."""
@@ -20,10 +22,10 @@ MAX_WAIT = 60.0
 
 
 class Retries:
-    """The failures of one call in a row. `retry_for` is in seconds, counted from the first failure."""
+    """The failures of one call in a row, made by `bounded_retries`."""
 
-    def __init__(self, retry_for: float):
-        self._retry_for = retry_for
+    def __init__(self, retry_for: float, clock: RunningTimeout):
+        self._retry_for, self._clock = retry_for, clock
         self._failures, self._since = 0, 0.0
 
     def next_wait(self, failure: ExternalError) -> float | None:
@@ -32,8 +34,15 @@ class Retries:
             return None
         self._failures += 1
         if self._failures == 1:
-            self._since = time.monotonic()
-        return next_delay(failure, self._failures, time.monotonic() - self._since, self._retry_for)
+            self._since = self._clock.elapsed()
+        return next_delay(failure, self._failures, self._clock.elapsed() - self._since, self._retry_for)
+
+
+@asynccontextmanager
+async def bounded_retries(retry_for: float) -> AsyncIterator[Retries]:
+    """The retries of one call, for so many seconds from its first failure in which this process runs."""
+    async with running_timeout(math.inf) as clock:
+        yield Retries(retry_for, clock)
 
 
 def next_delay(

@@ -21,7 +21,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget, cost_after_call
-from debate_orchestrator.engine.retry import Retries
+from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.prompting import replies, reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import ReplyCode, code_for
@@ -157,21 +157,21 @@ class _TurnRun:
 
     async def _reply(self, turn_brief: Brief) -> Reply | None:
         """The reply to a brief: each call is on record, and made again if it fails. Returns None if the debate ends."""
-        retries = Retries(self._debate.retry_for)
-        while not self._stop.is_set() and await self._begin(turn_brief):
-            try:
-                return await self._call(turn_brief)
-            except ReplyPending:  # the call continues at the provider: its `CallIntended` stays valid
-                raise
-            except ExternalError as failure:
-                wait = retries.next_wait(failure)
-                await self._record_failure(turn_brief, failure, wait)
-                if wait is None and isinstance(failure, TransientError):
-                    raise self._out_of_time(failure) from failure
-                if wait is None:
+        async with bounded_retries(self._debate.retry_for) as retries:
+            while not self._stop.is_set() and await self._begin(turn_brief):
+                try:
+                    return await self._call(turn_brief)
+                except ReplyPending:  # the call continues at the provider: its `CallIntended` stays valid
                     raise
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), wait)
+                except ExternalError as failure:
+                    wait = retries.next_wait(failure)
+                    await self._record_failure(turn_brief, failure, wait)
+                    if wait is None and isinstance(failure, TransientError):
+                        raise self._out_of_time(failure) from failure
+                    if wait is None:
+                        raise
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stop.wait(), wait)
         return None
 
     async def _begin(self, turn_brief: Brief) -> bool:

@@ -309,7 +309,7 @@ class MessagesReply(api.ApiReply):
     def _start(self, index: int, block: Any) -> list[str]:
         try:
             fields = {name: value for name, value in block.items() if value is not None}
-            json.dumps(fields, ensure_ascii=False).encode()
+            json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()
         except (AttributeError, ValueError):
             self.invalid = "a block that is not plain data"
             return []

@@ -152,7 +152,7 @@ def is_without_connection(error: BaseException) -> bool:
 
 
 def is_refused_connection(error: BaseException) -> bool:
-    """Whether no server was reached: the host is unknown, or nothing listens there."""
+    """Whether no server was reached: the host is unknown, or nothing listens there. Only the words of this system
+    count: other exceptions quote what a server answered."""
     reason = cause(error)
-    lowered = f"{type(reason).__name__} {reason}".lower()
-    return any(word in lowered for word in _UNREACHABLE_WORDS)
+    return isinstance(reason, OSError) and any(words in str(reason).lower() for words in _UNREACHABLE_WORDS)

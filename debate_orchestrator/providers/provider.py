@@ -9,7 +9,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import ExternalError, TransientError
-from debate_orchestrator.util.redact import StreamRedactor, redact, redactor
+from debate_orchestrator.util.redact import StreamRedactor, redactor
 
 if TYPE_CHECKING:
     import asyncio
@@ -149,11 +149,7 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
         redacted = reply.with_text(redactor().cut if reply.ended == "cut" else redactor())
     except BaseException as error:
         end(is_cut=True)
-        if not isinstance(error, ExternalError):
-            raise
-        error.problems[:] = map(redact, error.problems)
-        error.args = ("\n".join(error.problems),)
-        if isinstance(error.partial, Reply):
+        if isinstance(error, ExternalError) and isinstance(error.partial, Reply):
             error.partial = error.partial.with_text(redactor().cut)
         raise
     if failures:

@@ -20,7 +20,7 @@ from debate_orchestrator.core.events import CallIntended
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.retry import Retries
+from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import casting, registry
 from debate_orchestrator.providers.limits import LIMITS
@@ -280,14 +280,14 @@ async def _unless_stopped(future: asyncio.Future[_Result], stop: asyncio.Event) 
 async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
     """The result of a request about a batch, which is made again for a while if it fails. Raises TransientError after
     that. Such a request costs nothing, and is in no journal."""
-    retries = Retries(LIMITS.retry_for)
-    while True:
-        try:
-            return await call()
-        except TransientError as failure:
-            if (wait := retries.next_wait(failure)) is None:
-                raise
-        await asyncio.sleep(wait)
+    async with bounded_retries(LIMITS.retry_for) as retries:
+        while True:
+            try:
+                return await call()
+            except TransientError as failure:
+                if (wait := retries.next_wait(failure)) is None:
+                    raise
+            await asyncio.sleep(wait)
 
 
 class BatchedProvider(Provider):

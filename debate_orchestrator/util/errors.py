@@ -191,6 +191,12 @@ class LockedJournal(BadJournal): ...
 
 
 class ExternalError(DebateError):
+    """What failed may quote a key that was sent to it, which its problems have as `[key]`."""
+
+    def __init__(self, problems: str | Iterable[str], *, hint: str = ""):
+        problems = [problems] if isinstance(problems, str) else problems
+        super().__init__(map(redact, problems), hint=redact(hint))
+
     maybe_billed = False
     """Whether it is the failure of a call that may have been billed, as every call of which a part came may have."""
     partial: object = None

@@ -107,7 +107,7 @@ class Database:
         self.app, self.address, self.notify = app, address, notify
         self.is_unreachable = False
         """Whether it can't be reached."""
-        self._last_trouble = self._last_look = float("-inf")
+        self._last_trouble = self._last_look = monotonic()  # of the time before nothing is known
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
@@ -171,7 +171,7 @@ class Database:
         as long as other workers may take to notice that it does so again. Heartbeats that are missing say nothing
         otherwise. A gap between two calls counts as trouble: a database that hangs raises no error."""
         now = monotonic()
-        if LEASE_SECONDS / 3 < now - self._last_look < float("inf"):
+        if now - self._last_look > LEASE_SECONDS / 3:
             self._last_trouble = now
         self._last_look = now
         return now - self._last_trouble > LEASE_SECONDS + _RECONNECT_SECONDS
