@@ -82,9 +82,13 @@ def test_an_early_end(opened: Run) -> None:
 
 
 def test_a_finished_debate(debate: Run, answers: Path) -> None:
-    """Neither is there anything to ask or to end when it is over."""
+    """Neither is there anything to ask or to end when it is over. Where it is judged again, judges alone are asked."""
     place_finished_debate(debate)
     assert [debate("close", J).code, debate("floor", J, WHY).code] == [2, 2]
+    debate("judge", J, "--judge", "host", "--output", "again.md")
+    ran = debate("floor", "again.journal.jsonl", WHY, "--to", "a")
+    assert ran.code == 2 and "the speeches are on record, so no side can answer it. Try: put it to the" in ran.err
+    assert "to Judge" in debate("floor", "again.journal.jsonl", WHY).out
 
 
 def test_a_debate_that_is_being_driven(opened: Run) -> None:

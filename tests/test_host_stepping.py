@@ -155,7 +155,7 @@ def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
     """A reply to a turn that is not due is refused with the turns that are."""
     Path("speech.md").write_text("A speech.", encoding="utf-8")
     early = debate("step", J, "--json", "2.rebuttal.a=speech.md")
-    debate("step", J, "1.opening.a=speech.md")
+    assert debate("step", J, "1.opening.a = speech.md").code == 0
     same = debate("step", J, "--json", "1.opening.a=speech.md")
     Path("speech.md").write_text("Another speech.", encoding="utf-8")
     other = debate("step", J, "--json", "1.opening.a=speech.md")

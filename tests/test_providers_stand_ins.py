@@ -172,6 +172,16 @@ def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path:
         asyncio.run(provider.reply(asked, lambda piece: None))
 
 
+def test_it_replays_the_debate_that_was_recorded(recording: Path) -> None:
+    """A topic that holds the recorded one, a part of it, and exchanged positions are refused before any turn."""
+    recorded = fold(read(recording).events).opened
+    topic, (first, second) = recorded.settings.topic, recorded.settings.positions.values()
+    for changed in ({"topic": f"{topic} So?"}, {"topic": topic[1:]}, {"positions": {"a": second, "b": first}}):
+        other = CurrentState(fold([recorded.with_settings(**changed)]))
+        with pytest.raises(BadSettings, match=r"of another topic, or of other positions\. Try: `debate answers"):
+            make_provider(f"replay:{recording}", other)
+
+
 def test_a_judging_has_the_speeches_of_the_debate_that_it_began_with(recording: Path, tmp_path: Path) -> None:
     """They are on record up to the line at which the judging began, even if the debate went on after it. Another debate
     under the same name is refused, but a recording of one may judge."""

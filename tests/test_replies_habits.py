@@ -179,9 +179,14 @@ def test_what_has_one_meaning_is_read(habit: str) -> None:
     assert event.changes and all(len(change) < 300 for change in event.changes)
 
 
-@for_each([("R1", "R1", False), ("R1", "r1.", False), ("R3", "R3", True)])
-def test_the_tag_of_a_side_is_not_read_as_the_others_position(row: tuple[str, str, bool]) -> None:
-    """A winner with two meanings is asked for again: a word that is the tag of one side and the other's position."""
+@for_each(
+    [
+        *[("R1", "R1", False), ("R1", "r1.", False), ("R3", "R3", True), ("R3", "Side B", True)],
+        *[("a", "A", False), ("A", "B", True), ("A wins", "A wins", False), ("Pro", "Pro", False)],
+    ]
+)
+def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, bool]) -> None:
+    """A winner with two meanings is asked for again: a word for one side that is the other's position."""
     position, winner, is_clear = row
     opened = FINAL.opened.with_settings(positions={"a": "R2", "b": position})
     debate = dataclasses.replace(FINAL, opened=opened)

@@ -133,6 +133,18 @@ def test_a_change_of_cast_is_reported() -> None:
     assert not any("Researcher B was" in one for one in said)
 
 
+def test_a_seat_is_reported_by_the_time_of_its_replies() -> None:
+    """A judge who was replaced between its two ballots on a round is named first, whichever of them came first."""
+    events = play_events(rounds=1, mirror=True)
+    given = {event.turn_id: event for event in events if isinstance(event, StructuredReplyGiven)}
+    first, second = (given[f"1.verdict.judge{suffix}"] for suffix in ("", ".mirrored"))
+    former = second.model_copy(update={"reply": second.reply.model_copy(update={"spec": "x"})})
+    events[events.index(first)], events[events.index(second)] = former, first
+
+    spec = first.reply.spec
+    assert f"Reassigned on the way: Judge was x, then {spec}." in build_report(entries(events)).provenance
+
+
 def test_a_seat_is_reported_by_its_last_turn() -> None:
     """A seat that is given away after its last turn keeps the name of the model that spoke, in every form."""
     events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)}, until="1.verdict.judge")

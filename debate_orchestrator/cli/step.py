@@ -152,9 +152,10 @@ def _read_replies(pairs: list[str], piped: PipedInputs, problems: list[str]) -> 
     """The replies of TURN=FILE arguments by turn. What is wrong with those that are none is added to `problems`. Raises
     BadSettings for turns to which several replies are given."""
     replies, duplicates = dict[str, str](), list[str]()
-    turns = [turn for turn, equals, _ in (pair.partition("=") for pair in pairs) if equals]
+    turns = [turn.strip() for turn, equals, _ in (pair.partition("=") for pair in pairs) if equals]
     for pair in pairs:
         turn, equals, path = pair.partition("=")
+        turn, path = turn.strip(), path if os.path.lexists(path) else path.strip()
         if not equals:
             problems.append(f"{pair!r} is not a reply. Try: TURN=FILE, as in 1.opening.a=speech.md.")
             continue

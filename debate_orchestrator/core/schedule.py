@@ -216,8 +216,10 @@ def will_hear(debate: DebateState, seat: str) -> bool:
 
 
 def seats_open_to_questions(debate: DebateState) -> tuple[str, ...]:
-    """The seats to which a question from the floor can be put now."""
-    return tuple(seat for seat in debate.question_seats if will_hear(debate, seat))
+    """The seats to which a question from the floor can be put now: none whose speeches are on record from an earlier
+    debate."""
+    recorded = debate.format.sides if debate.opened.earlier_debate is not None else ()
+    return tuple(seat for seat in debate.question_seats if seat not in recorded and will_hear(debate, seat))
 
 
 def seats_left(debate: DebateState) -> frozenset[str]:

@@ -20,8 +20,9 @@ _MIN_WORDS = 3
 
 
 def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) -> QuestionAsked:
-    """A question to these seats, or to all that have turns left. Raises BadSettings for a text that is none, and if
-    a seat waits to hear it already. Whether the seats will hear it is checked when it is recorded."""
+    """A question to these seats, or to all that have turns left. Raises BadSettings for a text that is none, for a side
+    whose speeches are on record, and if a seat waits to hear it already. Whether the seats will hear it is checked when
+    it is recorded."""
     # If no seat will hear it, it is put to every seat, so that the error names each of them.
     seats = tuple(dict.fromkeys(to)) or schedule.seats_open_to_questions(debate) or debate.question_seats
     try:
@@ -29,6 +30,9 @@ def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) ->
     except ValidationError:
         problem = f"question: {short_repr(text)} is not a question of 1 to {MAX_QUESTION_LENGTH:,} characters."
         raise BadSettings(problem) from None
+    if debate.opened.earlier_debate is not None and {*to} & {*debate.format.sides}:
+        problem = "question: the speeches are on record, so no side can answer it."
+        raise BadSettings(problem, hint="put it to the judge")
     if waiting := [debate.format.name_of(seat) for seat in seats if _waits(debate, event.question, seat)]:
         raise BadSettings(f"question: it was put to {' and '.join(waiting)} before and has not been heard yet.")
     return event

@@ -117,7 +117,7 @@ class _Normalizer:
 
     def _keyed(self, value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
         """A mapping with the keys that are meant; one that is there twice, or unknown, stays, to be reported."""
-        names_by_phrase = {phrase(name): name for name in names}
+        names_by_phrase = {phrase(name): name for name in names if name not in self.sides}
         names_by_phrase |= {text: side for side in self.sides if side in names for text in self.sides[side]}
         key_names = {
             key: key if key in names else names_by_phrase.get(key) or names_by_phrase.get(plain_phrase(key) or "", "")
@@ -215,13 +215,11 @@ class _Normalizer:
         options = field.options or self.shape_context.sides
         if value in options:
             return value
-        words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", plain_phrase(value) or "")
-        matches = [
-            option
-            for option in options
-            if (words and words in (phrase(option), *_SYNONYMS.get(option, ())))
-            or not self.sides.get(option, frozenset()).isdisjoint((words, value.strip()))
-        ]
+        whole = plain_phrase(value) or ""
+        words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", whole)
+        readings = {words, whole, value.strip()} - {""}
+        phrases = {option: self.sides.get(option) or (phrase(option), *_SYNONYMS.get(option, ())) for option in options}
+        matches = [option for option in options if not readings.isdisjoint(phrases[option])]
         return matches[0] if len(matches) == 1 else None
 
     def _change(self, where: str, old: Any, new: Any, why: str = "") -> Any:

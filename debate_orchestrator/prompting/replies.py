@@ -148,7 +148,11 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     tags = {side: format.seats[side].tag for side in phrases}
     meanings = [of_side | {tags[side], phrase(tags[side])} for side, of_side in phrases.items()]
     return {
-        side: frozenset(text for text in of_side if sum(text in meaning for meaning in meanings) == 1)
+        side: frozenset(
+            text
+            for text in of_side
+            if sum(not meaning.isdisjoint((text, text.casefold())) for meaning in meanings) == 1
+        )
         for side, of_side in phrases.items()
     }
 

@@ -6,6 +6,7 @@ from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, R
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.reply import RecordedOutcome, Reply
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.storage import journal
@@ -20,7 +21,6 @@ from debate_orchestrator.util.errors import (
     UnknownEvent,
 )
 from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.sanitize import sanitize
 
 _MAX_REPLIES = 4
 """The last replies to a turn that are given again: a turn that was resumed may have more of them than are asked for."""
@@ -29,14 +29,17 @@ _MAX_REPLIES = 4
 class Replay(Provider):
     """Answers each turn with the recorded replies to that turn, in their order."""
 
-    def __init__(self, path: str, judged_digest: str | None = None):
-        """If a debate that is judged again is recorded there, `judged_digest` is the hash of the last line that its
-        journal had."""
+    def __init__(self, path: str, settings: Settings, judged_digest: str | None = None):
+        """The replies to a debate with these settings. If a debate that is judged again is recorded there,
+        `judged_digest` is the hash of the last line that its journal had. Raises BadSettings for a recording of
+        another topic or other positions."""
         self.name = f"replay:{path}"
         self._path = path
         (opened, *events), conceding = _recording(path, judged_digest)
         assert isinstance(opened, Opened)
-        self._topic = sanitize(opened.settings.topic)
+        if (settings.topic, settings.positions) != (opened.settings.topic, opened.settings.positions):
+            hint = "`debate answers --from` prints the answers that it was recorded with"
+            raise BadSettings(f"{path} is a recording of another topic, or of other positions.", hint=hint)
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, ReplyEvent):
@@ -48,11 +51,7 @@ class Replay(Provider):
         self._remaining = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The next recorded reply. Raises BadSettings for another topic, ProviderFailed if there is none to that
-        turn."""
-        if self._topic not in brief.messages[0].parts[0]:
-            hint = "Try: `debate answers --from` prints the answers that it was recorded with."
-            raise BadSettings(f"{self._path} is a recording of another debate. {hint}")
+        """The next recorded reply. Raises ProviderFailed if there is none to that turn."""
         replies = self._remaining.get(brief.turn_id)
         if not replies:
             hint = "Try: replay it with the setup that it was recorded with."
@@ -104,6 +103,6 @@ def problem(spec: str) -> str | None:
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Replay:
-    earlier = current.state.opened.earlier_debate
+    earlier, settings = current.state.opened.earlier_debate, current.state.opened.settings
     gives_speeches = any(spec in specs for role, specs in current.state.cast.items() if role != JUDGE)
-    return Replay(spec.partition(":")[2], earlier.digest if earlier and gives_speeches else None)
+    return Replay(spec.partition(":")[2], settings, earlier.digest if earlier and gives_speeches else None)
