@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import re
 from importlib.util import find_spec
@@ -53,6 +54,21 @@ def test_public_names_are_loaded_on_first_use() -> None:
     assert all(getattr(debate_orchestrator, name) is not None for name in debate_orchestrator.__all__)
     with pytest.raises(AttributeError):
         debate_orchestrator.nothing_of_that_name  # noqa: B018
+
+
+def test_type_checkers_see_the_public_names() -> None:
+    """The imports for type checkers name what is loaded on first use, and the modules that it is loaded from."""
+    imports = ast.walk(ast.parse(Path(debate_orchestrator.__file__).read_text("utf-8")))
+    typed = {
+        alias.asname: one.module
+        for one in imports
+        if isinstance(one, ast.ImportFrom) and (one.module or "").startswith("debate_orchestrator.")
+        for alias in one.names
+    }
+
+    assert typed == {
+        name: f"debate_orchestrator.{module}" for name, module in debate_orchestrator._MODULE_OF_NAME.items()
+    }
 
 
 def test_the_way_through_the_code() -> None:

@@ -187,20 +187,15 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
         if names.setdefault(side, name) != name:
             two_names = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
             problems.append(f"{two_names} speak for the same side. Call each speaker the same everywhere.")
-        folded = _folded(name)
-        if not folded:  # a line of a speech that begins with such a name could not be told
+        letters = _folded(name).replace(" ", "")
+        if not letters:  # a line of a speech that begins with such a name could not be told
             problems.append(f"{short_repr(name, 40)} names a speaker without a letter or a digit. Use a name in words.")
-        similar_names = (
-            other
-            for key, other in names.items()
-            if key != side and (_look(other) == _look(name) or (folded and _folded(other) == folded))
-        )
-        for other in similar_names:
-            if other == name:
-                problems.append(f"{short_repr(name, 40)} speaks for both sides.")
-            else:
-                two_names = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
-                problems.append(f"{two_names} look alike and speak for different sides. Call them by different names.")
+        other = next((other for key, other in names.items() if key != side), "")
+        if letters and other == name:
+            problems.append(f"{short_repr(name, 40)} speaks for both sides.")
+        elif letters and _folded(other).replace(" ", "") == letters:
+            two_names = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
+            problems.append(f"{two_names} look alike and speak for different sides. Call them by different names.")
     return dict(sorted(names.items()))
 
 
@@ -244,11 +239,6 @@ def _visible(line: str) -> list[str]:
     return [
         normalize_unicode(INVISIBLE.sub("", html.unescape(text))).casefold().translate(_LOOK_ALIKES) for text in lines
     ]
-
-
-def _look(name: str) -> str:
-    """The visible part of a name, in the form in which it is compared."""
-    return " ".join("".join(_visible(name)).split())
 
 
 def _words(text: str) -> str:
