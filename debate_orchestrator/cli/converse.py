@@ -22,10 +22,10 @@ from debate_orchestrator.storage.paths import DebateFiles, free_files, free_repo
 from debate_orchestrator.terminal import prompt
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.coroutines import in_daemon_thread
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.terminal_text import Postponed
-from debate_orchestrator.util.threads import in_daemon_thread
 
 _WITHOUT_TERMINAL = """\
 debate: structured debates with a judge, a verdict and the dissent on record.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_result, print_status
-from debate_orchestrator.util import threads
+from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web import must_be_installed
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_status("No browser could be opened. Open that link yourself.")
 
     def ending() -> None:
-        threads.exit_in_time(130, lambda: print_status(_WORK_LEFT.format(threads.EXIT_SECONDS)))
+        coroutines.exit_in_time(130, lambda: print_status(_WORK_LEFT.format(coroutines.EXIT_SECONDS)))
 
     if public:
         rules = _rules(arguments.public, trusted=arguments.trust)

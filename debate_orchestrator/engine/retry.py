@@ -12,8 +12,8 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from debate_orchestrator.util.coroutines import RunningTimeout, running_timeout
 from debate_orchestrator.util.errors import ExternalError, TransientError
-from debate_orchestrator.util.running_time import RunningTimeout, running_timeout
 
 INITIAL_WAIT = 1.0
 """Seconds of the first wait, before jitter."""

@@ -38,9 +38,9 @@ from debate_orchestrator.evidence.fetch import FetchedPage, Fetcher, Kind
 from debate_orchestrator.evidence.states import EXTRA, NotFetched, QuoteState, Unreadable
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_new
 from debate_orchestrator.util import confine, coroutines, sanitize
+from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.redact import truncate
-from debate_orchestrator.util.running_time import running_timeout
 from debate_orchestrator.util.sanitize import one_line
 
 MAX_READING_SECONDS = 30.0

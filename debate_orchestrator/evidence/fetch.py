@@ -29,8 +29,8 @@ from debate_orchestrator.evidence import addresses
 from debate_orchestrator.evidence.addresses import IP, Allowed, ParsedUrl
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 from debate_orchestrator.util import sanitize
+from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.errors import short_repr
-from debate_orchestrator.util.running_time import running_timeout
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
 """A host name to its IP addresses, as text. Raises OSError if it has none."""

@@ -26,8 +26,8 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.coroutines import in_daemon_thread
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed
-from debate_orchestrator.util.threads import in_daemon_thread
 
 _MAX_KEPT_MODELS = 1_000
 """Names of models that are kept of one server's list."""

@@ -12,8 +12,8 @@ from typing import Any
 import httpx2
 
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
+from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.data import depth
-from debate_orchestrator.util.running_time import running_timeout
 
 _TOO_DEEP = f"an event nested more than {LIMITS.max_nesting} deep"
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, servers
-from debate_orchestrator.util.running_time import RunningTimeout, running_timeout
+from debate_orchestrator.util.coroutines import RunningTimeout, running_timeout
 from debate_orchestrator.util.sanitize import count_words
 
 MAX_LENGTH_FACTOR = 2

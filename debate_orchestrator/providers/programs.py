@@ -21,9 +21,8 @@ from contextlib import suppress
 from debate_orchestrator.providers import supervisor
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.util.coroutines import cancel_later
+from debate_orchestrator.util.coroutines import cancel_later, running_timeout
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.running_time import running_timeout
 
 GRACE_SECONDS = supervisor.GRACE_SECONDS
 """Seconds that a program, and what it left running, has to end after it was asked to."""

@@ -331,7 +331,7 @@ class JournalWriter:
     async def wait_until_synced(self) -> None:
         """Returns when all that was appended is on the disk. Tasks that wait while another syncs share the next
         sync."""
-        from debate_orchestrator.util.threads import in_debate_pool
+        from debate_orchestrator.util.coroutines import in_debate_pool
 
         await self.wait_for_room()
         lines = self._lines_written

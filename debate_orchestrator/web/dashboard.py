@@ -35,8 +35,8 @@ from debate_orchestrator.setup.answers import rapporteur_note
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks, debate_list, pages, reviewing
 from debate_orchestrator.web.debate_form import PreparedDebate, expected_cost, form_values, prepare, spec_label
 from debate_orchestrator.web.guard import (

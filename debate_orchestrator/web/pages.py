@@ -25,12 +25,12 @@ from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.coroutines import in_own_thread
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import few_combining_marks, quoted
-from debate_orchestrator.util.threads import in_own_thread
 from debate_orchestrator.web.guard import DASHBOARD, Scope
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}

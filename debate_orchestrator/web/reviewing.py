@@ -21,9 +21,9 @@ from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import ReviewedDebate
+from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadFile, quoting_as_typed
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.guard import AccessTokens, LinkedDebate, form, is_same_token
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render

@@ -32,6 +32,7 @@ from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import (
     BadSettings,
     DebateError,
@@ -43,7 +44,6 @@ from debate_orchestrator.util.errors import (
 from debate_orchestrator.util.log import log_error, log_line
 from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.redact import StreamRedactor
-from debate_orchestrator.util.threads import in_debate_pool_to_end
 from debate_orchestrator.web import blocks
 from debate_orchestrator.web.live import LiveBlocks, Viewers, message
 from debate_orchestrator.web.people import BrowserPeople

@@ -21,9 +21,9 @@ from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, panel_winner
 from debate_orchestrator.tournament.tables import all_tables
+from debate_orchestrator.util.coroutines import in_own_thread
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.util.threads import in_own_thread
 from debate_orchestrator.web import debate_list as debates
 from debate_orchestrator.web import pages
 

@@ -24,6 +24,7 @@ from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import END_SECONDS, Database, fetch_rows, first_row
 from debate_orchestrator.tournament.rows import Dollars
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.errors import (
     BadFile,
     DamagedJournal,
@@ -31,7 +32,6 @@ from debate_orchestrator.util.errors import (
     LockedJournal,
     PermanentFailure,
 )
-from debate_orchestrator.util.running_time import running_timeout
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

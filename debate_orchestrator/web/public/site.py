@@ -25,6 +25,7 @@ from debate_orchestrator.engine.library import open_debate
 from debate_orchestrator.providers.programs import NotRun, ProgramRun, environment
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import (
     BadSettings,
@@ -39,7 +40,6 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.running_time import running_timeout
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import debate_list
 from debate_orchestrator.web.public.queue import StartQueue

@@ -1,9 +1,11 @@
-"""Limits of time count only while the process runs: what came while it was stopped is read first."""
+"""Limits of time count only while the process runs: what came while it was stopped is read first; and the threads for
+the work of debates."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import signal
 import sys
@@ -20,8 +22,8 @@ from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.providers.limits import LIMITS, SilenceClock
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.coroutines import in_debate_pool, running_timeout
 from debate_orchestrator.util.errors import TransientError
-from debate_orchestrator.util.running_time import running_timeout
 
 J = "r.journal.jsonl"
 
@@ -173,3 +175,14 @@ def test_what_came_during_a_stop_is_taken(plain_server: Server) -> None:
     assert ended.code == 0, ended.err
     failed = [event for event in read(J).events if isinstance(event, CallFailed)]
     assert not failed, json.dumps([event.problem for event in failed])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has fork")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """A process keeps the pool of the one that it was forked from, and none of its threads, so it makes another."""
+    assert asyncio.run(in_debate_pool(os.getpid)) == os.getpid()
+    child = os.fork()
+    if not child:
+        in_time = asyncio.wait_for(in_debate_pool(os.getpid), 10)
+        os._exit(0 if asyncio.run(in_time) == os.getpid() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
