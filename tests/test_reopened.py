@@ -9,7 +9,7 @@ from debate_orchestrator.core.events import CallIntended, Rejected, Reopened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.user_events import audience_question
+from debate_orchestrator.engine.debate import audience_question
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import brief

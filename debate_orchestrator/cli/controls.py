@@ -16,9 +16,8 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import CallIntended, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import DebateSession
+from debate_orchestrator.engine.debate import DebateSession, audience_question, current_issues
 from debate_orchestrator.engine.turn import OnEvent
-from debate_orchestrator.engine.user_events import audience_question, current_issues
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import STOPPING

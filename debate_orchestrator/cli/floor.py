@@ -11,8 +11,7 @@ from debate_orchestrator.cli.journals import find_journal, is_unfinished
 from debate_orchestrator.cli.output import print_json, print_quoted, print_result
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import record_alone
-from debate_orchestrator.engine.user_events import audience_question
+from debate_orchestrator.engine.debate import audience_question, record_alone
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import BadSettings, LockedJournal

@@ -18,8 +18,7 @@ from debate_orchestrator.cli.piped import PipedInputs
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import ChangeEvents, DebateSession
-from debate_orchestrator.engine.user_events import changed_issues, current_issues, in_new_order
+from debate_orchestrator.engine.debate import ChangeEvents, DebateSession, changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.normalize import dropped_turns

@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.core.events import IssuesChanged
 from debate_orchestrator.core.shape import Shape, ShapeContext
-from debate_orchestrator.engine.user_events import changed_issues
+from debate_orchestrator.engine.debate import changed_issues
 from debate_orchestrator.prompting.fields import (
     FieldPath,
     FormQuestion,

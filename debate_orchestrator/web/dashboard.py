@@ -20,9 +20,8 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.budget import estimate_debate
-from debate_orchestrator.engine.debate import create_debate
+from debate_orchestrator.engine.debate import audience_question, create_debate
 from debate_orchestrator.engine.library import find_risks
-from debate_orchestrator.engine.user_events import audience_question
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.discovery import FoundModels
