@@ -122,8 +122,10 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     """An answers file in which someone wrote comments is moved aside before it is written again; one of ours is not."""
     said = list[str]()
     Path("mine.yaml").write_text("# my notes\nrounds: 2\n")
-    known = saving.save("mine.yaml", SETUP, Path("mine.yaml").read_bytes(), said.append)
-    saving.save("mine.yaml", SETUP.model_copy(update={"answers": {"rounds": 3}}), known, said.append)
+    kept = SetupFile("mine.yaml", notify=said.append)
+    kept.load()
+    kept.write(SETUP)
+    kept.write(SETUP.model_copy(update={"answers": {"rounds": 3}}))
 
     assert Path("mine.edited.yaml").read_text() == "# my notes\nrounds: 2\n"
     assert sorted(os.listdir()) == ["mine.edited.yaml", "mine.yaml"]
@@ -251,6 +253,8 @@ class TestMoved:
         assert kept.move_to_report(DRAFT, "out/report.md") == "out/report.answers.yaml"
         assert read_mapping("out/report.answers.yaml")["rounds"] == 2
         assert not Path(".debate-setup.yaml").exists()
+        kept.save(with_answers(DRAFT, "user", rounds=1))
+        assert (kept.moved_files, read_mapping(kept.path)["rounds"]) == ([], 1)
 
     def test_a_named_file_stays(self, here: Path) -> None:
         """A file that the user named stays where it is."""

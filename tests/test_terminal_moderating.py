@@ -16,7 +16,7 @@ from persons import BEST, CTRL_C, run_setup
 from debate_orchestrator.engine import moderator as moderator_module
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.state import SetupProgress, SetupState, load, save
+from debate_orchestrator.setup.state import SetupFile, SetupProgress, SetupState, load
 from debate_orchestrator.util.errors import BadSettings
 
 CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}
@@ -157,7 +157,7 @@ def strangers_setup(**progress: Any) -> None:
     """A setup in this folder that only lacks the positions, which a model derives."""
     given = {"topic": "Tabs are better.", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-opus-5-5")}
     known = {"topics": ("Tabs are better.",), "topic_ok": True, "positions": "auto", **progress}
-    save(".debate-setup.yaml", SetupState(answers=given, progress=SetupProgress.model_construct(**known)), b"")
+    SetupFile(".debate-setup.yaml").write(SetupState(answers=given, progress=SetupProgress.model_construct(**known)))
 
 
 def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> None:

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 from conftest import Run
 from persons import (
+    BACK,
+    BEST,
     CTRL_C,
     CTRL_D,
+    ERASE,
     GIVEN,
     SETUP,
+    TOPIC,
     UP,
     run_setup,
     settled,
@@ -31,6 +35,36 @@ class TestLeaving:
 
         assert held.ended == "left"
         assert settled(again) == GIVEN
+
+    @pytest.mark.parametrize("left_at", range(1, 6))
+    def test_at_every_seat(self, here: Path, left_at: int) -> None:
+        """Leaving at any seat keeps those before it, and it continues at that seat; no other cast is proposed."""
+        seats = ("seats", "human", "rehearse", "human", "rehearse", "no", "judge")
+        held = run_setup(TOPIC, *seats[:left_at], CTRL_C)
+        again = run_setup("", *seats[left_at:], CTRL_C, goes_on=True)
+        answers = load(".debate-setup.yaml").answers
+
+        assert held.ended == "left" and len(held.state.answers.get("cast", {})) == min(left_at - 1, 3)
+        assert answers["cast"] | {"moderator": ""} == {
+            "a": "human",
+            "b": f"rehearse:{BEST['b']}",
+            "judge": ["human", f"rehearse:{BEST['judge']}"],
+            "moderator": "",
+        }
+        assert again.state.progress.seats_answered is None
+
+    def test_a_change_of_seats_that_is_taken_back(self, here: Path) -> None:
+        """Back from the seats, where the cast is to be changed, leaves it as it was."""
+        held = run_setup(*SETUP, "more", "cast", "seats", "human", BACK, BACK, BACK, CTRL_C)
+
+        assert held.state.answers["cast"]["a"] == f"rehearse:{BEST['a']}"
+        assert held.state.progress.seats_answered is None
+
+    def test_between_two_positions(self, here: Path) -> None:
+        """A position that was changed is kept when the person leaves at the next one."""
+        run_setup(TOPIC, "rehearse", "edit", f"{ERASE}Tabs win.", CTRL_C)
+
+        assert load(".debate-setup.yaml").answers["positions"]["a"] == "Tabs win."
 
     def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
         """What was typed and not sent is among the earlier answers the next time."""

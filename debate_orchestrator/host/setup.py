@@ -24,11 +24,9 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
     ModeratorTask,
     Ready,
+    SetupFile,
     SetupQuestion,
     SetupState,
-    content_of,
-    load,
-    save,
     with_progress,
     without_answers,
 )
@@ -76,27 +74,21 @@ def ask(
 
     Raises BadSettings if the file holds an answer that can't be taken, or if its debate is open already and no new
     topic is given."""
-    known = content_of(path)
-    state = _initial_state(path, has_consented, starts_anew="topic" in answers)
+    setup_file = SetupFile(path, notify=notify)
+    state = _initial_state(setup_file, has_consented, starts_anew="topic" in answers)
     state, problems = questions.with_checked_answers(state), list[str]()
     state = _with_free_output(state, has_consented, problems)
     folder = TurnsFolder(setup_folder(path), notify)
     due = questions.next(state)
     state, rejected_keys = _take_all(state, answers, questions, problems)
-
-    def save_state(state: SetupState) -> None:
-        nonlocal known
-        known = save(path, state, known, notify)
-
-    save_state(state)  # before the wait too, in which this call may be ended
+    setup_file.write(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
-        known = content_of(path)
-        state = questions.with_checked_answers(load(path))  # another call, or a person, may have changed the file
-    state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, save_state)
+        state = questions.with_checked_answers(setup_file.load())  # someone may have changed it meanwhile
+    state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, setup_file)
     questions_to_ask = questions.questions_to_ask(state)
     state = questions.mark_asked(state, *questions_to_ask)
-    save_state(state)
+    setup_file.write(state)
     return AskResult(
         next_item=questions.next(state),
         questions_to_ask=questions_to_ask,
@@ -118,10 +110,11 @@ def is_moderator_reply(key: str) -> bool:
     return key.startswith("setup.")
 
 
-def _initial_state(path: str, has_consented: HasConsented, *, starts_anew: bool) -> SetupState:
+def _initial_state(setup_file: SetupFile, has_consented: HasConsented, *, starts_anew: bool) -> SetupState:
     """The conversation of a file, or a new one. If the debate of the file is open, its answers are moved aside for a
     new conversation if `starts_anew`. Raises BadSettings otherwise."""
-    state = load(path) if os.path.exists(path) else SetupState()
+    path = setup_file.path
+    state = setup_file.load() if os.path.exists(path) else SetupState()
     if journal := _open_debate(state, has_consented):
         if not starts_anew:
             hint = f"continue with `{command('step', journal)}`, or begin another debate with topic=..."
@@ -169,7 +162,7 @@ def _take_moderator_replies(
     state: SetupState,
     questions: SetupQuestions,
     problems: list[str],
-    save_state: Callable[[SetupState], None],
+    setup_file: SetupFile,
 ) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
     """The state with the moderator's replies that are there; the files of the next one, whose brief is written;
     and what is missing. What is wrong with a reply is added to `problems`. A reply was paid for, and is put
@@ -189,7 +182,7 @@ def _take_moderator_replies(
             problems += [problem] if problem else []
             is_waiting = asked_before and not problem
             return state, turn_files, tuple(folder.missing_replies([turn_files])) if is_waiting else ()
-        save_state(state)
+        setup_file.write(state)
         folder.move_taken_aside(turn_files)
     return state, None, ()
 

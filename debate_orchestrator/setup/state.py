@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,9 +24,18 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.setup.answers import AUTO, as_word, unknown_keys
 from debate_orchestrator.storage.files import encoded, write_bytes_atomic
 from debate_orchestrator.storage.journal import begins_like_one
-from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, read_regular, to_yaml
+from debate_orchestrator.util.data import (
+    MAX_SIZE,
+    mapping_of,
+    name_of,
+    parse_mapping,
+    read_bytes,
+    read_mapping,
+    read_regular,
+    to_yaml,
+)
 from debate_orchestrator.util.errors import BadFile, DebateError
-from debate_orchestrator.util.messages import Notify, command, ignore
+from debate_orchestrator.util.messages import Notify, command
 
 MAX_KEPT = 20
 """Wordings of the topic, and pairs of rejected positions, that a conversation keeps: the latest ones."""
@@ -33,16 +43,23 @@ MAX_KEPT = 20
 
 def read_file(path: str) -> dict[str, Any]:
     """The content of an answers file. Raises BadFile if it can't be read, or is a journal."""
-    if begins_like_one(path):
-        hint = f"`{command('resume', path)}`, which continues it"
-        raise BadFile(f"{name_of(path)} is the journal of a debate.", hint=hint)
+    _must_be_no_journal(path)
     return read_mapping(path)
 
 
+def _must_be_no_journal(path: str) -> None:
+    if begins_like_one(path):
+        hint = f"`{command('resume', path)}`, which continues it"
+        raise BadFile(f"{name_of(path)} is the journal of a debate.", hint=hint)
+
+
 def load(path: str) -> SetupState:
-    """The conversation kept in an answers file; one that a person wrote counts as stated, not as confirmed. Raises
-    BadFile, also for more text than a moderator's brief may repeat."""
-    data = read_file(path)
+    """As `SetupFile.load`, of a file that is only read."""
+    return SetupFile(path).load()
+
+
+def _state_of(path: str, data: dict[str, Any]) -> SetupState:
+    """The conversation in the data of a file. Raises BadFile."""
     if problems := unknown_keys(data, lambda key: name_of(path)):
         raise BadFile(problems)
     progress, origins = data.pop("setup", None), data.pop("sources", None)
@@ -75,36 +92,13 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in texts if isinstance(text, str)]
 
 
-def content_of(path: str) -> bytes:
-    """The bytes of an answers file; empty if there is none, or it can't be read."""
-    try:
-        return read_regular(path)
-    except OSError:
-        return b""
-
-
-def save(path: str, state: SetupState, known: bytes, notify: Notify = ignore) -> bytes:
-    """Saves the conversation, and returns what it wrote. `known` is the file's content when this conversation last read
-    or wrote it. A file with other content, or that `save` did not write, is moved aside, and `notify` gets a sentence.
-    """
-    data = {
-        **state.answers,
-        "sources": dict(state.origins),
-        "setup": state.progress.model_dump(mode="json", by_alias=True),
-    }
-    content = encoded(path, _text(path, data))
-    if path_kept := write_bytes_atomic(path, content, is_ours=lambda old: old == known and _is_conversation(path, old)):
-        notify(f"{name_of(path)} was changed by hand or by another program: kept as {name_of(path_kept)}.")
-    return content
-
-
 def _text(path: str, data: Mapping[str, Any]) -> str:
     """The data in the format that the name of the file says, as `read_mapping` reads it."""
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n" if path.endswith(".json") else to_yaml(data)
 
 
 def _is_conversation(path: str, content: bytes) -> bool:
-    """Whether a file is a conversation as `save` writes it, with nothing more, such as comments."""
+    """Whether a file is a conversation as `SetupFile` writes it, with nothing more, such as comments."""
     try:
         data = parse_mapping(content.decode(), "")
         return "setup" in data and _text(path, data).encode() == content
@@ -162,6 +156,8 @@ class SetupProgress(FrozenModel):
     """Positions that were put aside when others were wanted, to be offered again for editing."""
     rejected: Annotated[tuple[Positions, ...], Field(max_length=MAX_KEPT)] = ()
     positions_ok: bool = False
+    seats_answered: int | None = Field(default=None, ge=0)
+    """Questions on seats that were answered at the terminal while others are left; None if none is left."""
     asked: dict[str, str] = {}
     """The questions that were put last, key to text, but for those answered since."""
     nonce: str = Field(default="", pattern=rf"{NONCE_PATTERN}|^$")
@@ -237,20 +233,51 @@ ANSWERS = ".answers.yaml"
 
 
 class SetupFile:
-    def __init__(self, path: str, *, is_ours: bool, known: bytes = b""):
-        self.path, self._known = path, known
+    """The answers file of a conversation. It alone knows what the file held when it was last read or written."""
+
+    def __init__(self, path: str, *, is_ours: bool = False, notify: Notify | None = None):
+        """`notify` gets a sentence for each file that is moved aside; without it they are in `moved_files`."""
+        self.path, self._known = path, b""
         self.is_ours = is_ours
         """Whether the conversation chose the file itself because no name was given."""
         self.save_problem = ""
         """The reason that it could not be saved; empty if it could."""
         self.saved = False
+        """Whether it holds a conversation, and not answers that a person wrote."""
         self.moved_files: list[str] = []
+        self._notify = notify or self.moved_files.append
+
+    def load(self) -> SetupState:
+        """The conversation in the file; one that a person wrote counts as stated, not as confirmed. Raises BadFile,
+        also for more text than a moderator's brief may repeat."""
+        _must_be_no_journal(self.path)
+        content = read_bytes(self.path, MAX_SIZE)
+        data = mapping_of(content, self.path)
+        self._known, self.saved = content, "setup" in data
+        return _state_of(self.path, data)
+
+    def write(self, state: SetupState) -> None:
+        """Writes the answers so far. A file that someone else has changed since it was read or written, or that holds
+        more than a conversation, is moved aside. Raises BadFile."""
+        data = {
+            **state.answers,
+            "sources": dict(state.origins),
+            "setup": state.progress.model_dump(mode="json", by_alias=True),
+        }
+        content = encoded(self.path, _text(self.path, data))
+        aside = write_bytes_atomic(
+            self.path, content, is_ours=lambda old: old == self._known and _is_conversation(self.path, old)
+        )
+        self._known, self.saved = content, True
+        if aside:
+            what = f"{name_of(self.path)} was changed by hand or by another program"
+            self._notify(f"{what}: kept as {name_of(aside)}.")
 
     def save(self, state: SetupState) -> None:
-        """Writes the answers so far; if that fails, `save_problem` says why, and the conversation continues."""
+        """As `write`; if that fails, `save_problem` says why, and the conversation continues."""
         try:
-            self._known = save(self.path, state, self._known, self.moved_files.append)
-            self.saved, self.save_problem = True, ""
+            self.write(state)
+            self.save_problem = ""
         except DebateError as error:
             self.save_problem = " ".join(error.problems)
 
@@ -271,14 +298,21 @@ class SetupFile:
         own_path = os.path.abspath(self.path)
         names = _numbered_paths(stem, ANSWERS)
         path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own_path)
-        if os.path.abspath(path) == own_path:
-            save(path, state, self._known, self.moved_files.append)
-        else:
-            save(path, state, b"", self.moved_files.append)
-            if self.is_ours and self.saved and content_of(self.path) == self._known:
-                Path(self.path).unlink(missing_ok=True)
-        self.path, self.is_ours, self.saved = path, False, True
+        earlier_path = self.path if self.is_ours and self._is_unchanged() else ""
+        if os.path.abspath(path) != own_path:
+            self.path, self._known = path, b""
+        self.write(state)
+        if earlier_path and os.path.abspath(earlier_path) != os.path.abspath(path):
+            Path(earlier_path).unlink(missing_ok=True)
+        self.is_ours = False
         return path
+
+    def _is_unchanged(self) -> bool:
+        """Whether the file holds what this conversation wrote there."""
+        try:
+            return self.saved and read_regular(self.path) == self._known
+        except OSError:
+            return False
 
 
 def new_file() -> SetupFile:
@@ -295,14 +329,11 @@ def newest_unfinished() -> tuple[SetupFile, SetupState] | None:
     """The newest unfinished conversation in this working directory; None if none can be continued."""
     paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
-        try:
-            known = content_of(str(path))
-            if _holds_setup(str(path)):
-                setup_file = SetupFile(str(path), is_ours=True, known=known)
-                setup_file.saved = True
-                return setup_file, load(str(path))
-        except DebateError:
-            continue
+        setup_file = SetupFile(str(path), is_ours=True)
+        with suppress(DebateError):
+            state = setup_file.load()
+            if setup_file.saved:
+                return setup_file, state
     return None
 
 
@@ -310,25 +341,15 @@ def from_file(path: str) -> tuple[SetupFile, SetupState]:
     """The conversation of a file that was named; a new one if there is none. A file that a person wrote is read
     and left as it is, and the answers are saved in another."""
     if not os.path.exists(path):
-        return SetupFile(path, is_ours=False), SetupState()
-    known, state = content_of(path), load(path)
-    if not _holds_setup(path):
-        return new_file(), state
-    setup_file = SetupFile(path, is_ours=_is_own(Path(path)), known=known)  # ours, even if the user names it
-    setup_file.saved = True
-    return setup_file, state
+        return SetupFile(path), SetupState()
+    setup_file = SetupFile(path, is_ours=_is_own(Path(path)))  # ours, even if the user names it
+    state = setup_file.load()
+    return setup_file if setup_file.saved else new_file(), state
 
 
 def _is_own(path: Path) -> bool:
     """Whether a file has a name that `new_file` gives."""
     return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_SUFFIX)}", path.name) is not None
-
-
-def _holds_setup(path: str) -> bool:
-    try:
-        return "setup" in read_mapping(path)
-    except DebateError:
-        return False
 
 
 def _age(path: Path) -> float:

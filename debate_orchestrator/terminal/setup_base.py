@@ -150,7 +150,7 @@ class SetupBase:
         self.approved_models: set[str] = set()
         """The models that the person named here or consented to."""
         self.require_consent_to_calls: RequireConsentToCalls = _refuse_calls
-        self.continue_from(SetupFile("", is_ours=True), SetupState())
+        self.continue_from(SetupFile(""), SetupState())
 
     @property
     def rehearses(self) -> bool:

@@ -9,8 +9,9 @@ from debate_orchestrator.core.settings import MAX_JUDGES
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import cast_of, host_problem, seats_needed
+from debate_orchestrator.setup.state import with_answers, with_progress
 from debate_orchestrator.terminal.prompt import Question
-from debate_orchestrator.terminal.setup_base import Cast, SeatSlot, SetupBase, cast_text, display_name
+from debate_orchestrator.terminal.setup_base import Cast, SeatSlot, SetupBase, cast_text, display_name, stated_cast
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.terminal_text import Back
@@ -26,9 +27,11 @@ class CastQuestions:
         self._words = conversation.texts
 
     def choose(self) -> Cast:
-        """The chosen cast; a named rapporteur stays, but in a rehearsal or if all seats are asked for. Raises Back."""
+        """The chosen cast; a named rapporteur stays, but in a rehearsal or if all seats are asked for. If the person
+        left at a seat, that seat is next. Raises Back."""
         conversation, models = self._conversation, self._conversation.find_models()
-        current_cast = conversation.state.answers.get("cast")
+        before, goes_on = conversation.state, conversation.state.progress.seats_answered is not None
+        current_cast = before.answers.get("cast")
         if not models.has_any() and not current_cast:
             conversation.prompter.show("", self._words.messages["no_model"].format(**EXAMPLES))
         cast_choices = self._choices(models, current_cast if isinstance(current_cast, dict) else None)
@@ -38,12 +41,17 @@ class CastQuestions:
             wording.text,
             (wording.help.format(**EXAMPLES),),
             tuple(choices),
-            choices[0][0],
+            "seats" if goes_on else choices[0][0],
             words=self._model_names(models),
         )
         casts = {name: cast for name, _, cast in cast_choices if cast}
         while True:
-            answer = conversation.ask_question("seat", question)
+            try:
+                answer = "seats" if goes_on else conversation.ask_question("seat", question)
+            except Back:
+                if "keep" in casts:
+                    conversation.save(before)
+                raise
             try:
                 if answer != "seats":
                     keeps_rapporteur = (
@@ -56,11 +64,21 @@ class CastQuestions:
                     if answer != "keep":  # that may be a file's
                         conversation.approved_models.update(model_spec.specs_of(cast))
                     return {**rapporteur_cast, **cast}
-                return self._ask_each_seat(models)
+                return self._ask_each_seat(models, self._answered_seats() if goes_on else [])
             except BadSettings as error:
                 conversation.prompter.show(*error.problems)
             except Back:
-                continue
+                goes_on = False
+
+    def _answered_seats(self) -> list[str]:
+        """The answers to the questions on seats before the one at which the person left; empty for no further judge."""
+        conversation, specs = self._conversation, list[str]()
+        cast = stated_cast(conversation.state.answers)
+        for seat in seats_needed(conversation.setup_questions.format):
+            if seat not in cast:
+                break
+            specs += [*model_spec.specs_of({seat: cast[seat]}), *([""] if seat == JUDGE else [])]
+        return specs[: conversation.state.progress.seats_answered]
 
     def _choices(self, models: FoundModels, current_cast: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, the models that can be called first."""
@@ -97,22 +115,29 @@ class CastQuestions:
         self._conversation.recent.add("model", text)
         return text
 
-    def _ask_each_seat(self, models: FoundModels) -> Cast:
+    def _ask_each_seat(self, models: FoundModels, answered: list[str]) -> Cast:
         """Asks for one seat after the other, and for judges until no more are wanted. The key Back returns to the seat
-        before; what was answered for any seat is then its default."""
-        setup_questions = self._conversation.setup_questions
-        seats = [*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._conversation.has_rapporteur() else [])]
+        before; what was answered for any seat is then its default. What was `answered` earlier is not asked again, and
+        each answer is saved."""
+        conversation, answered = self._conversation, [*answered]
+        seats = [*seats_needed(conversation.setup_questions.format)]
+        seats += [RAPPORTEUR] if conversation.has_rapporteur() else []
         slots: list[SeatSlot] = [(seats[0], 0)]
         specs: list[str] = []
         """The spec in each slot but the last; empty for none."""
         while True:
-            cast: dict[str, list[str]] = {}
+            chosen: dict[str, list[str]] = {}
             for (seat, _), spec in zip(slots, specs, strict=False):
-                cast.setdefault(seat, []).extend(filter(None, [spec]))
+                chosen.setdefault(seat, []).extend(filter(None, [spec]))
+            cast = {seat: entry if len(entry) > 1 else entry[0] for seat, entry in chosen.items() if entry}
             if len(specs) == len(slots):
-                return {seat: chosen if len(chosen) > 1 else chosen[0] for seat, chosen in cast.items() if chosen}
+                return cast
+            if not answered:
+                state = with_progress(conversation.state, seats_answered=len(specs))
+                cast_so_far = {**stated_cast(state.answers), **cast}
+                conversation.save(with_answers(state, "user", cast=cast_so_far) if cast_so_far else state)
             try:
-                specs.append(self._ask_seat(slots[-1], models, cast))
+                specs.append(answered.pop(0) if answered else self._ask_seat(slots[-1], models, chosen))
             except Back:
                 slots.pop()
                 if not slots:

@@ -175,7 +175,8 @@ class SetupConversation(SetupBase):
     def _next(self) -> str:
         if not self.state.progress.topics:
             return "topic"
-        if not {*seats_needed(self.setup_questions.format)} <= set(self.state.answers.get(_CAST, ())):
+        needed = {*seats_needed(self.setup_questions.format)}
+        if self.state.progress.seats_answered is not None or not needed <= set(self.state.answers.get(_CAST, ())):
             return _CAST
         while isinstance(next_item := self.setup_questions.next(self.state), SetupQuestion | ModeratorTask):
             if isinstance(next_item, ModeratorTask):
@@ -242,7 +243,7 @@ class SetupConversation(SetupBase):
         else:
             cast = CastQuestions(self).choose()
             cast |= {MODERATOR: current_cast[MODERATOR]} if MODERATOR in current_cast else {}
-        self.state = with_answers(self.state, "user", cast=cast)
+        self.state = with_progress(with_answers(self.state, "user", cast=cast), seats_answered=None)
         if not self.rehearses and has_placeholders(self.state.answers.get("positions", {})):
             self.state = with_progress(without_answers(self.state, "positions"), positions=None, positions_ok=False)
 
@@ -288,7 +289,7 @@ class SetupConversation(SetupBase):
         new_state = self.setup_questions.answer(self.state, key, "default" if default else answer)
         if key == "output":
             self._make_folder(str(new_state.answers["output"]))
-        self.state = new_state
+        self.save(new_state)
         if key == "insist" and "rounds" not in new_state.answers:
             raise _Change("rounds")  # its default would be taken otherwise
 

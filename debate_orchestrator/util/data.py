@@ -38,9 +38,14 @@ _KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number",
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The mapping that a YAML file holds, or one whose name ends in .json. Raises BadFile if it can't be read, is
     larger than `MAX_SIZE`, or holds anything but a mapping."""
+    return mapping_of(read_bytes(path, MAX_SIZE), path)
+
+
+def mapping_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """As `read_mapping`, of the bytes that the file was found to hold."""
+    text, name = _decoded(data, path), name_of(path)
     if not os.fspath(path).endswith(".json"):
-        return read_mapping_with_lines(path)[0]
-    text, name = read_text(path, MAX_SIZE), name_of(path)
+        return parse_mapping_with_lines(text, name)[0]
     try:
         return _mapping(strict_json(text), name)
     except ValueError as error:
@@ -96,12 +101,20 @@ def _reason(error: Exception) -> str:
 
 
 def read_text(path: str | os.PathLike[str], maximum: int, *, follow: bool = True) -> str:
-    """The UTF-8 text of a regular file of at most `maximum` bytes. Raises BadFile if it is not one, or is a symbolic
-    link and `follow` is false."""
+    """The UTF-8 text of a file, read as `read_bytes` does. Raises BadFile, also if it is not such a text."""
+    return _decoded(read_bytes(path, maximum, follow=follow), path)
+
+
+def read_bytes(path: str | os.PathLike[str], maximum: int, *, follow: bool = True) -> bytes:
+    """The bytes of a regular file, at most `maximum`. Raises BadFile if it is not one, or is a symbolic link and
+    `follow` is false."""
     try:
-        data = read_regular(path, follow=follow, maximum=maximum)
+        return read_regular(path, follow=follow, maximum=maximum)
     except (OSError, ValueError) as error:
         raise BadFile(f"{name_of(path)}: can't be read ({error_text(error)}).") from None
+
+
+def _decoded(data: bytes, path: str | os.PathLike[str]) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
