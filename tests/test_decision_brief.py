@@ -83,7 +83,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "### Recommendation\n\n**Stay for a year.** Count what that costs.",
         "**How sure:** 70 %. **Why not more:** the load is unknown.",
         "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| you must move | Move soon. | 70 % |",
-        "- **Point 0.** Reason 0.\n- ",
+        "- **Point 0.** Reason 0.  \n  *Not challenged.*\n- ",
         "- *The strongest objection:* **Cost.** Waiting costs more each month.\n- **Skills.** People",
         "1. This week: count last month's incidents.",
         "in [the advice before the debate](#advice-before-the-debate):** The debate turned the advice round.",
@@ -110,6 +110,9 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     )
     shown = Path("r.html").read_text(encoding="utf-8")
     assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in shown
+    top, _, below = shown.partition('<section id="brief"')
+    assert "<strong>Cost.</strong> Waiting costs more each month." in top and "What would change the answer" in top
+    assert "What else speaks against it" in below and "Waiting costs more" not in below.partition("</section>")[0]
 
 
 def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str, Any]) -> None:

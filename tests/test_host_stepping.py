@@ -12,6 +12,10 @@ import puppets
 import pytest
 from conftest import Run, finish
 
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.web import blocks, debate_list
+
 J = "report.journal.jsonl"
 
 
@@ -179,13 +183,21 @@ def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, An
 
 
 def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None:
-    """`--one-agent` is recorded once, and the report says that one agent played both sides and the judge."""
+    """`--one-agent` is recorded once, and the report says beside its result, as do summary, replay and
+    dashboard, that one agent played both sides and the judge."""
     debate("step", J, "--one-agent")
     debate("step", J, "--one-agent")
-    finish(debate, debate("step", J, "--json").json, rounds=2)
+    done = finish(debate, debate("step", J, "--json").json, rounds=2)
 
     assert Path(J).read_text(encoding="utf-8").count('"note":"one agent"') == 1
-    assert "Degraded: one agent played both sides and the judge" in Path("report.md").read_text(encoding="utf-8")
+    degraded = "Degraded: one agent played both sides and the judge, so the two sides are not independent."
+    assert f"\n**{degraded}**\n" in Path("report.md").read_text(encoding="utf-8").partition("## Final Verdict")[2]
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert f'<p class="event">{degraded}</p>' in page.partition('<figure class="strip">')[0]
+    assert f"<li>{degraded}</li>" not in page.partition('<ul class="weak">')[2].partition("</ul>")[0]
+    assert degraded in done["summary"] and degraded in debate("replay", J, "--no-pace").out
+    assert "degraded" in debate_list.row("report").badges
+    assert blocks.outcome(fold(entry.event for entry in read(J).entries))[0] == degraded
 
 
 def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str, Any]) -> None:

@@ -157,6 +157,9 @@ def test_what_was_not_checked() -> None:
     )
     assert not any("exchanged, so" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
     assert not any("With one round" in one for one in first_screen(adversarial(rounds=2)).unchecked)
+    given = report_model("question", {}, material="Six people.")
+    assert not any("passage.txt" in one for one in first_screen(given).unchecked)
+    assert '<p class="more">Material on hand: “passage.txt”.</p>' in page.render(given)
 
 
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])

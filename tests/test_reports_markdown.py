@@ -150,7 +150,8 @@ def test_a_refusal() -> None:
     """A refusal is marked as one, quoted, and no concession; the debate goes on."""
     made = report(script_of(_1_opening_a=f"It would do harm.\n\n{DECLINE}"))
 
-    assert outline(made) == head() + whole(1) + whole(2) + whole(3) + tail(*THREE)
+    degraded = f"**Degraded: Researcher A declined to argue in 1 turn.**\n{FINAL}"
+    assert outline(made) == head(final=degraded) + whole(1) + whole(2) + whole(3) + tail(*THREE)
     refusal = "*Researcher A declined to argue. A refusal is not a concession.*"
     assert f"{refusal}\n\n> It would do harm.\n>\n> {DECLINE}" in made
     assert "conceded" not in made.replace("consensus is declared or conceded", "")

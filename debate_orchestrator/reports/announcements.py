@@ -15,7 +15,12 @@ from debate_orchestrator.core.verdict import Vote, decided_votes
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.decision_brief import recommendation
-from debate_orchestrator.reports.provenance import is_whole_rehearsal, only_stand_ins_judged, rehearsed_seats
+from debate_orchestrator.reports.provenance import (
+    degradations,
+    is_whole_rehearsal,
+    only_stand_ins_judged,
+    rehearsed_seats,
+)
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -232,6 +237,8 @@ def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announ
         text = recommendation(advice["sure"], advice["do"])
         if _is_filler(debate, decision_brief.turn_id):
             text = "The recommendation is filler."
+        for note in degradations(debate):
+            yield Announcement("recommendation", note.text, "warning", turn.id)
         yield Announcement("recommendation", text, turn_id=turn.id)
 
 

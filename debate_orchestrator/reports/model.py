@@ -50,6 +50,7 @@ from debate_orchestrator.reports.parts import (
     VoteReport,
 )
 from debate_orchestrator.reports.provenance import (
+    DEGRADED,
     UNWRITTEN,
     RunReport,
     arguing_sides,
@@ -168,6 +169,11 @@ class ReportModel(Part):
     def provenance(self) -> tuple[str, ...]:
         """The sentences on how it was made."""
         return tuple(note.text for note in self.notes)
+
+    @property
+    def degradations(self) -> tuple[str, ...]:
+        """The sentences that must stand beside the recommendation and its percentage."""
+        return tuple(note.text for note in self.notes if note.kind == DEGRADED)
 
 
 def build_report(
@@ -483,6 +489,7 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     sentences += [f"{document} written to {path}."] if path else []
     if report.run.rehearsed and not report.run.in_part:
         return " ".join([*sentences, wording.FILLER])
+    sentences += report.degradations
     sentences += [decision_brief.recommendation_line(report.decision_brief)] if report.decision_brief else []
     sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
     if not report.transcript_only and report.verdict is None:

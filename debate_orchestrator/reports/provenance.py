@@ -32,6 +32,8 @@ from debate_orchestrator.util.sanitize import quoted, without_quotation_marks
 
 UNWRITTEN = "unwritten"
 """The kind of notes on what no reply could be used for."""
+DEGRADED = "degraded"
+"""The kind of notes on sides that are not independent, did not argue or were not judged."""
 ONE_ROUND = "one round"
 """The kind of the note on a debate without the turns in which sides answer each other."""
 
@@ -62,15 +64,21 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     else:
         yield _info("complete", "Complete.")
     yield from _earlier_debate(debate)
+    for turn in schedule.missing_records(debate):
+        yield _warning(UNWRITTEN, wording.missing_reply_text(debate, turn), turn.id)
+    yield from degradations(debate)
+    yield from (_info("floor", text) for text in wording.floor_sentences(debate))
+
+
+def degradations(debate: DebateState) -> Iterator[Note]:
+    """The notes that must stand beside the recommendation and its percentage."""
     if one_agent(debate):
         yield _warning(
-            "degraded", "Degraded: one agent played both sides and the judge, so the two sides are not independent."
+            DEGRADED, "Degraded: one agent played both sides and the judge, so the two sides are not independent."
         )
     unjudged = [str(n) for n in range(1, debate.opened.settings.rounds + 1) if tally.has_no_usable_ballot(debate, n)]
     if unjudged:
-        yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
-    for turn in schedule.missing_records(debate):
-        yield _warning(UNWRITTEN, wording.missing_reply_text(debate, turn), turn.id)
+        yield _warning(DEGRADED, f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
     for side in debate.format.sides:
         declined = [
             turn.id
@@ -80,8 +88,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         if declined:
             turns = plural(len(declined), "turn")
             text = f"Degraded: {debate.format.name_of(side)} declined to argue in {turns}."
-            yield _warning("degraded", text, declined[0] if len(declined) == 1 else None)
-    yield from (_info("floor", text) for text in wording.floor_sentences(debate))
+            yield _warning(DEGRADED, text, declined[0] if len(declined) == 1 else None)
 
 
 def _earlier_debate(debate: DebateState) -> Iterator[Note]:

@@ -14,7 +14,7 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.decision_brief import MARK_TEXTS
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
-from debate_orchestrator.reports.provenance import ONE_ROUND
+from debate_orchestrator.reports.provenance import DEGRADED, ONE_ROUND
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, quotation, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
@@ -231,7 +231,7 @@ MAX_OPEN = 3
 """The number of open claims on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
-_UNCHECKED = ("sources", "mirror", "recorded", "material", ONE_ROUND)
+_UNCHECKED = ("sources", "recorded", ONE_ROUND)
 """Kinds of notes that say what was checked, and what was not."""
 
 
@@ -451,6 +451,8 @@ def _unchecked(report: ReportModel) -> Iterator[str]:
             yield f'Reason {number}: its mark "{MARK_TEXTS[reason.mark]}" is not supported by the record.'
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"
+        if note.kind == DEGRADED:
+            continue  # it stands at the recommendation
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
             yield note.text
     if report.verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):

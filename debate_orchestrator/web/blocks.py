@@ -22,7 +22,7 @@ from debate_orchestrator.reports.announcements import (
 )
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.provenance import is_whole_rehearsal
+from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal
 from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
@@ -215,6 +215,7 @@ def outcome(debate: DebateState) -> list[str]:
         return [text for text in (decision_text, wording.FILLER) if text]
     report = decision_brief.decision_brief_report(debate)
     return [
+        *(note.text for note in degradations(debate)),
         *([decision_brief.recommendation_line(report)] if report else []),
         *([decision_text] if decision_text else []),
     ]

@@ -16,7 +16,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import decision_brief
 from debate_orchestrator.reports.announcements import decided_line
 from debate_orchestrator.reports.html.page import shorten
-from debate_orchestrator.reports.provenance import is_whole_rehearsal, rehearsed_seats
+from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal, rehearsed_seats
 from debate_orchestrator.storage.journal import read, stated_first_hash
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -190,6 +190,8 @@ def _badges(debate: DebateState) -> Iterator[str]:
         yield "judged again"
     if rehearsed_seats(debate):
         yield "a rehearsal" if is_whole_rehearsal(debate) else "with stand-ins"
+    if any(degradations(debate)):
+        yield "degraded"
 
 
 def outcome(debate: DebateState) -> str:

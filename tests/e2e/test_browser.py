@@ -43,6 +43,8 @@ MADE: dict[str, Any] = {
     "no side argues": lambda: report_model("question-blind"),
 }
 """Debates that no example is one of."""
+A4_WIDTH, A4_HEIGHT = (210 - 2 * 14) * 96 / 25.4, (297 - 13 - 14) * 96 / 25.4
+"""CSS pixels of a printed page without its margins."""
 PATIENCE = 60
 """Seconds that a test, or the start or end of the browser, may take; each takes about one."""
 
@@ -177,9 +179,12 @@ def printed(page: Any) -> int:
 
 
 def test_it_prints(shown: Shown) -> None:
-    """On paper it has all that was said, on about as many pages as its words take, and none of what only helps on a
-    screen."""
-    shown.look(media="print")
+    """On paper it has all that was said, on about as many pages as its words take, the decision on the first, and none
+    of what only helps on a screen. What is folded is there once."""
+    shown.look(media="print", width=round(A4_WIDTH))
+    ends = shown.page.eval_on_selector_all("#decision", "all => all.map(one => one.getBoundingClientRect().bottom)")
+    assert max(ends, default=0) <= A4_HEIGHT
+    assert not shown.page.locator("details.fold > summary").locator("visible=true").count()
     words = len(shown.page.inner_text("main").split())
     speeches = shown.page.eval_on_selector_all(".speech", "all => all.map(one => one.getBoundingClientRect().height)")
 
