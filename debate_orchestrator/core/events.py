@@ -60,7 +60,9 @@ class EarlierRound(FrozenModel):
     """A panel's result for a round."""
 
     scores: dict[str, Score]
+    """Side to points; empty if there were none."""
     winner: str
+    """A side, `tie`, `consensus` or `no decision`."""
 
 
 class QuestionAsked(FrozenModel):

@@ -52,7 +52,9 @@ class FoundPage(FrozenModel):
     """A page that a search really returned while a speech was written."""
 
     url: Text
+    """Its address, as the search gave it."""
     title: Text = ""
+    """Its title in the search; may be empty."""
     quote: Text = ""
     """The passage of it that the speech cites; empty for a page that was only found."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, Any, ForwardRef, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
 from pydantic_core import PydanticCustomError
 
 from debate_orchestrator.util.redact import map_leaves
@@ -15,6 +16,8 @@ from debate_orchestrator.util.redact import map_leaves
 FREE_TEXT = "free text"
 """Annotates a field whose strings are for people and models to read; no code searches or compares them."""
 Text = Annotated[str, FREE_TEXT]
+Number = Annotated[Fraction, PlainSerializer(float, return_type=float)]
+"""An exact number; a float in JSON."""
 INVALID_LINE = "not_a_line"
 """The type of pydantic's error for a string that is not a line of the kind that its field asks for."""
 _MARKUP = frozenset("<>[]`*_|\\#~")
@@ -46,9 +49,16 @@ PrintableKey = Annotated[str, AfterValidator(_printable_key)]
 
 
 class FrozenModel(BaseModel):
-    """A frozen value that refuses fields it does not know."""
+    """A frozen value that refuses fields it does not know. The docstring below a field is also its description in the
+    schema of JSON reports."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        serialize_by_alias=True,
+        json_schema_serialization_defaults_required=True,
+    )
 
     def with_text(self, change: Callable[[str], str]) -> Self:
         """The same value with `change` applied to its free text; names, ids and keys of mappings stay as they are."""

@@ -29,8 +29,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
+from pydantic import Field
+
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.core.values import FrozenModel, Number
 
 DECISIVE = Fraction(20, 100)
 """The gap, as a share of the larger total, over which a win is decisive."""
@@ -51,13 +53,15 @@ class ParsedBallot(FrozenModel):
     """The content of one ballot, with the sides as they are."""
 
     winner: str
-    """A side, tie, consensus or no decision."""
-    scores: dict[str, Fraction] = {}
+    """A side, `tie`, `consensus` or `no decision`."""
+    scores: dict[str, Number] = {}
+    """Side to points: the mean of its criteria by their weights; empty if sides are not scored."""
     label: str | None = None
-    score: Fraction | None = None
-    """A single number for what is debated, such as how well a claim is supported."""
-    probability: Fraction | None = None
-    """The probability that the judge gives the winner it declares."""
+    """The label it gives a claim; null if it gives none."""
+    score: Number | None = None
+    """The number it gives a claim; null if it gives none."""
+    probability: Number | None = None
+    """The probability it gives the winner it declares, from 0 to 1; null if it gives none."""
 
 
 class Vote(FrozenModel):
@@ -260,27 +264,34 @@ class Verdict(FrozenModel):
     """The way the debate ended."""
 
     winner: str
-    """A side, tie, consensus, or no decision."""
+    """A side, `tie`, `consensus` or `no decision`."""
     strength: Literal["decisive", "narrow", "consensus"] | None
-    totals: dict[str, Fraction]
+    """Decisive is a lead of more than 20 % of the larger total; null if nothing was decided or scored."""
+    totals: dict[str, Number]
+    """Side to points: the sum of its round scores, or the mean of its final ones, unrounded; empty if there are
+    none."""
     rounds_won: dict[str, int]
-    """Side, or `tie`, to rounds."""
-    gap: Fraction | None
-    """Share of the larger total; None if no side scored."""
+    """Side, or `tie`, to rounds; empty if no round was judged by itself."""
+    gap: Number | None
+    """The difference of the totals as a share of the larger one, from 0 to 1; null if there are none."""
     remarks: tuple[VerdictRemark, ...]
-    vote_counts: dict[str, int]
-    """Winner to the number of judges who vote for it; abstentions are not among them."""
-    votes: tuple[Vote, ...] = ()
+    """Disagreements between declarations and numbers."""
+    vote_counts: dict[str, int] = Field(serialization_alias="votes")
+    """Winner to the judges that vote for it; abstentions are not among them."""
+    votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     """The judges' final votes, one by one, absent ones among them."""
-    quorum: int = 1
+    quorum: int = Field(default=1, exclude=True)
     label: str | None = None
-    score: Fraction | None = None
-    probability: Fraction | None = None
-    """The mean probability that the judges who voted for the winner give it; None if they give none."""
-    pre_debate_votes: tuple[Vote, ...] = ()
+    """The label that the panel gives a claim; null if there is none."""
+    score: Number | None = None
+    """The mean of the numbers that its judges give the claim; null if they give none, or the claim has no label."""
+    probability: Fraction | None = Field(default=None, exclude=True)
+    """The mean probability that the judges who voted for the winner give it, in the format's own units; None if they
+    give none."""
+    pre_debate_votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     """The judges' votes before the first word."""
     swing: dict[str, int] = {}
-    """Side to the votes it gained between, among the judges who voted both times; empty if there is none."""
+    """Side to the votes it gained since the first word; empty if no judge voted both times."""
 
     @property
     def winner_is_behind(self) -> bool:

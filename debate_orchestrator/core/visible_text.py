@@ -37,10 +37,12 @@ _COLONS = ":\u02d0\u02f8\u205a\u2236\ua789\ufe13\ufe55\uff1a\u1361"
 
 
 class Quote(FrozenModel):
-    """Something a speech quotes from the context files."""
+    """A quote from the material."""
 
     text: str
+    """As the speech has it."""
     verified: bool
+    """Whether the material holds it, word for word."""
 
 
 class VisibleText(FrozenModel):

@@ -16,8 +16,8 @@ from pydantic import Field
 from pydantic.json_schema import GenerateJsonSchema
 
 from debate_orchestrator import __version__
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.parts import Part
 
 SCHEMA: Literal[2] = 2
 """The version of this schema. Within one version fields may be added; none is removed, renamed or given another
@@ -74,9 +74,9 @@ class _Published(GenerateJsonSchema):
 
 
 def _docstrings(kind: type) -> dict[str, str]:
-    """The docstrings below the fields of a part and of the parts that it is made from."""
+    """The docstrings below the fields of a part and of the values that it is made from."""
     found: dict[str, str] = {}
-    for base in (base for base in reversed(kind.__mro__) if issubclass(base, Part)):
+    for base in (base for base in reversed(kind.__mro__) if issubclass(base, FrozenModel)):
         body = ast.parse(inspect.getsource(base)).body[0].body  # type: ignore[attr-defined]
         for field, text in pairwise(body):
             match field, text:

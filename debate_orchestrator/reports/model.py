@@ -31,7 +31,6 @@ from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
     ArgumentLink,
-    BallotResult,
     CostsReport,
     DisputedClaim,
     EarlierDebateReport,
@@ -40,11 +39,9 @@ from debate_orchestrator.reports.parts import (
     FormatReport,
     JournalReport,
     JudgingReport,
-    MaterialQuote,
     Note,
     Part,
     RoundReport,
-    SearchPage,
     TurnReport,
     VerdictReport,
     VoteReport,
@@ -194,7 +191,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     debate = fold(entry.event for entry in entries)
     shown_turns = [turn for turn in schedule.turns_taken(debate) if not rapporteur.is_hidden_advice(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
-    ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
+    ballots = {turn: vote for vote in votes for turn in (vote.turn_id, vote.turn_id + MIRRORED)}
     stages = {turn.id: number for number, stage in enumerate(debate.stages) for turn in stage}
     turns = {turn.id: _turn(debate, turn, stages[turn.id], ballots.get(turn.id)) for turn in shown_turns}
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
@@ -317,8 +314,8 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         other_lines=entry.other_lines,
         changed_by_user=rapporteur.is_changed_list(debate, turn),
         floor=tuple(question.text for question in schedule.new_questions(debate, turn)),
-        quotes=tuple(MaterialQuote(**dict(quote)) for quote in entry.quotes),
-        pages=tuple(SearchPage(**dict(page)) for page in entry.found),
+        quotes=entry.quotes,
+        pages=entry.found,
     )
 
 
@@ -397,19 +394,15 @@ def _votes(debate: DebateState) -> list[Vote]:
     ]
 
 
-def _ballot_turns(vote: Vote) -> tuple[str, ...]:
-    return (vote.turn_id, vote.turn_id + MIRRORED) if vote.shown_mirrored else (vote.turn_id,)
-
-
 def _vote(vote: Vote, full_probability: Fraction) -> VoteReport:
     place, _, _ = vote.turn_id.partition(".")
     return VoteReport(
         judge=vote.judge,
         place="start" if place == "start" else "final" if place == "final" else "round",
         round=int(place) if place.isdigit() else None,
-        turns=_ballot_turns(vote),
-        original=_ballot_result(vote.original, full_probability),
-        mirrored=_ballot_result(vote.mirrored, full_probability),
+        turns=(vote.turn_id, vote.turn_id + MIRRORED) if vote.shown_mirrored else (vote.turn_id,),
+        original=_as_share(vote.original, full_probability),
+        mirrored=_as_share(vote.mirrored, full_probability),
         absent=vote.absent,
         stable=vote.stable,
         counts_as=vote.winner,
@@ -418,11 +411,11 @@ def _vote(vote: Vote, full_probability: Fraction) -> VoteReport:
     )
 
 
-def _ballot_result(parsed_ballot: ParsedBallot | None, full_probability: Fraction) -> BallotResult | None:
-    if parsed_ballot is None:
-        return None
-    share = None if parsed_ballot.probability is None else parsed_ballot.probability / full_probability
-    return BallotResult(**{**dict(parsed_ballot), "probability": share})
+def _as_share(ballot: ParsedBallot | None, full_probability: Fraction) -> ParsedBallot | None:
+    """The ballot with its probability from 0 to 1."""
+    if ballot is None or ballot.probability is None:
+        return ballot
+    return ballot.model_copy(update={"probability": ballot.probability / full_probability})
 
 
 def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: JudgingReport) -> VerdictReport | None:

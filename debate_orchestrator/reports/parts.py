@@ -1,28 +1,25 @@
 """The typed parts of a report model: turns, rounds, votes, the verdict, evidence, costs and how the debate was run.
-
-The docstring below a field is also its description in the JSON schema. Fields with `exclude` serve other types of file.
-"""
+Fields with `exclude` serve other types of file than JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, PlainSerializer
+from pydantic import ConfigDict, Field
 
+from debate_orchestrator.core.events import EarlierRound
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.shape import Shape
-from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, VerdictRemark, Vote
+from debate_orchestrator.core.values import FrozenModel, Number
+from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, Vote
 from debate_orchestrator.core.visible_text import Quote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.wording import Scales
 from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
 
-Number = Annotated[Fraction, PlainSerializer(float, return_type=float)]
-"""An exact number; a float in JSON."""
 DOLLAR_DECIMALS = 9
 """Sums of prices mean nothing beyond."""
 
@@ -30,7 +27,7 @@ DOLLAR_DECIMALS = 9
 class Part(FrozenModel):
     """A part of the model whose fields are described in place."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
 
 class Note(Part):
@@ -44,26 +41,6 @@ class Note(Part):
     """The sentence."""
     turn: str | None = None
     """The turn it is about; null if it is about none, or about several."""
-
-
-class MaterialQuote(Quote, Part):
-    """A quote from the material."""
-
-    text: str
-    """As the speech has it."""
-    verified: bool
-    """Whether the material holds it, word for word."""
-
-
-class SearchPage(FoundPage, Part):
-    """A page that a search returned while a speech was written."""
-
-    url: str
-    """Its address, as the search gave it."""
-    title: str = ""
-    """Its title in the search; may be empty."""
-    quote: str = ""
-    """The passage of it that the speech cites; empty for a page that was only found."""
 
 
 class TurnReport(Part):
@@ -119,9 +96,9 @@ class TurnReport(Part):
     """Whether it holds the list of issues as the user changed it."""
     floor: tuple[str, ...] = ()
     """Questions from the floor that its speaker heard for the first time in this turn."""
-    quotes: tuple[MaterialQuote, ...] = ()
+    quotes: tuple[Quote, ...] = ()
     """Its quotes from the material, if they were looked up."""
-    pages: tuple[SearchPage, ...] = ()
+    pages: tuple[FoundPage, ...] = ()
     """Pages that a search returned while it was written."""
 
     @property
@@ -165,21 +142,6 @@ class RoundReport(Part):
     result: RoundResult | None = Field(default=None, exclude=True)
 
 
-class BallotResult(Part):
-    """The content of one ballot, with the sides as they are."""
-
-    winner: str
-    """A side, `tie`, `consensus` or `no decision`."""
-    scores: dict[str, Number]
-    """Side to points: the mean of its criteria by their weights; empty if sides are not scored."""
-    label: str | None
-    """The label it gives a claim; null if it gives none."""
-    score: Number | None
-    """The number it gives a claim; null if it gives none."""
-    probability: Number | None
-    """The probability it gives the winner it declares, from 0 to 1; null if it gives none."""
-
-
 class VoteReport(Part):
     """One judge's vote: on a round, on the debate, or before its first word."""
 
@@ -191,9 +153,9 @@ class VoteReport(Part):
     """Counted from 1; null outside the rounds."""
     turns: tuple[str, ...]
     """The turns in which it was cast: two if it was also cast with the sides exchanged."""
-    original: BallotResult | None = Field(serialization_alias="straight")
+    original: ParsedBallot | None = Field(serialization_alias="straight")
     """The ballot on the debate as it was; null if none is valid."""
-    mirrored: BallotResult | None
+    mirrored: ParsedBallot | None
     """The ballot on the debate with the sides exchanged; null if none is valid, or none was asked for."""
     absent: bool
     """Whether a ballot is missing, so that nothing of it counts."""
@@ -256,34 +218,8 @@ class VerdictReport(Verdict, Part):
 
     decided: str
     """In a few words: `Winner: A (narrow)`."""
-    winner: str
-    """A side, `tie`, `consensus` or `no decision`."""
-    strength: Literal["decisive", "narrow", "consensus"] | None
-    """Decisive is a lead of more than 20 % of the larger total; null if nothing was decided or scored."""
-    totals: dict[str, Number]
-    """Side to points: the sum of its round scores, or the mean of its final ones, unrounded; empty if there are
-    none."""
-    gap: Number | None
-    """The difference of the totals as a share of the larger one, from 0 to 1; null if there are none."""
-    rounds_won: dict[str, int]
-    """Side, or `tie`, to rounds; empty if no round was judged by itself."""
-    vote_counts: dict[str, int] = Field(serialization_alias="votes")
-    """Winner to the judges that vote for it; abstentions are not among them."""
-    label: str | None
-    """The label that the panel gives a claim; null if there is none."""
-    score: Number | None
-    """The mean of the numbers that its judges give the claim; null if they give none, or the claim has no label."""
     win_probability: Number | None = Field(serialization_alias="probability")
     """The mean of what judges give the winner, from 0 to 1; null if they do not bet."""
-    swing: dict[str, int]
-    """Side to the votes it gained since the first word; empty if no judge voted both times."""
-    remarks: tuple[VerdictRemark, ...]
-    """Disagreements between declarations and numbers."""
-    probability: Fraction | None = Field(exclude=True)
-    """The same in the format's own units."""
-    votes: tuple[Vote, ...] = Field(exclude=True)
-    pre_debate_votes: tuple[Vote, ...] = Field(exclude=True)
-    quorum: int = Field(exclude=True)
 
 
 class DisputedClaim(Part):
@@ -428,15 +364,11 @@ class CostsReport(Part):
     """All of it."""
 
 
-class EarlierRoundReport(Part):
+class EarlierRoundReport(EarlierRound, Part):
     """An earlier panel's result for a round."""
 
     number: int
     """Counted from 1."""
-    scores: dict[str, float]
-    """Side to points; empty if there were none."""
-    winner: str
-    """A side, `tie`, `consensus` or `no decision`."""
 
 
 class EarlierDebateReport(Part):
