@@ -15,7 +15,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
-from debate_orchestrator.formats.scaffold import copy_format
+from debate_orchestrator.formats.loader import copy_format
 from debate_orchestrator.prompting import briefs, rendering
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping

@@ -18,7 +18,7 @@ from messages_server import Server
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.core.events import CallIntended, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.formats import scaffold
+from debate_orchestrator.formats import loader
 from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
@@ -223,7 +223,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
 def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) -> None:
     """A prompt that can't be made on one topic stops the debates on it, and the closing lines name one of them; all
     others are held, at once and where the run goes on."""
-    scaffold.copy_format("panel", "mine", "")
+    loader.copy_format("panel", "mine", "")
     with Path("mine/rebuttal.md.j2").open("a", encoding="utf-8") as template:
         template.write("{% if 'Motion 0' in positions|string %}{{ 1 // (rounds - rounds) }}{% endif %}\n")
     held = contests.tournament(topics=2, format="./mine")
@@ -314,7 +314,7 @@ def test_folders_that_are_not_as_they_were(here: Path, file: str, text: str, exp
 @pytest.mark.slow
 def test_a_folder_is_enough_elsewhere(here: Path) -> None:
     """The folder holds all that a run needs: format, prompts' digests and topics. A format of one's own may be gone."""
-    scaffold.copy_format("panel", "mine", "")
+    loader.copy_format("panel", "mine", "")
     held = contests.tournament(topics=1, format="./mine")
     __import__("shutil").rmtree("mine")
     loaded = folder.load("held")

@@ -11,7 +11,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import format_name, next_step, print_json, print_result
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.formats import loader, scaffold
+from debate_orchestrator.formats import loader
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
 
@@ -59,8 +59,8 @@ def _print_list(arguments: argparse.Namespace) -> int:
 
 
 def _copy(arguments: argparse.Namespace, name: str) -> int:
-    source = arguments.source or scaffold.FIRST
-    copy = scaffold.copy_format(source, name, arguments.to or "")
+    source = arguments.source or loader.COPIED_BY_DEFAULT
+    copy = loader.copy_format(source, name, arguments.to or "")
     path = shlex.quote(copy.shown_path)
     commands = {
         f"debate formats {path}": "checks it, and shows what it makes",

@@ -1,4 +1,4 @@
-"""Loading formats: their files read, laid over the format that they extend, and validated.
+"""Loading formats: their files read, laid over the format that they extend, and validated; and copying them.
 
 To add a format, write prompts/formats/NAME/format.yaml and a template PHASE.md.j2 for each of its phases.
 `core/format.py` says what the fields mean, and prompts/judges/ has the rubrics. It needs no Python.
@@ -26,8 +26,17 @@ from debate_orchestrator.core.phases import NAME_PATTERN, Phase, judge_seats
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.shape_rules import Keys
 from debate_orchestrator.formats.validation import key_path, validate
+from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text, real_path
+from debate_orchestrator.util.data import (
+    error_text,
+    name_of,
+    read_mapping,
+    read_mapping_with_lines,
+    read_text,
+    real_path,
+    to_yaml,
+)
 from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest
 
 FILE = "format.yaml"
@@ -368,3 +377,81 @@ def stage_list(
             how = f"{how}, {option_text(setting, bool(default_of(setting, format)))}"
         stages += [(section, how, [slot.turn_id(seat) for seat in seats]) for seats in slot_stages]
     return stages
+
+
+# Copying: a format, with all that it inherits, in a folder of the user's to be changed there
+
+COPIED_BY_DEFAULT = "adversarial"
+"""The format that is copied by default."""
+_RUBRIC_FILE = "rubric.yaml"
+_NOT_COPIED = ("extends", "name")
+
+
+class CopiedFormat(NamedTuple):
+    shown_path: str
+    """The path of its folder, as `--format` takes it."""
+    files: tuple[str, ...]
+
+
+def copy_format(name_or_path: str, name: str, to: str) -> CopiedFormat:
+    """Copies the format `name_or_path` into a new folder `name` inside `to`, or here if `to` is empty.
+    Raises BadFormat if the format has errors or the name can't be used, BadFile if the folder can't be made."""
+    format_source = read_source(name_or_path)
+    if format_source.problems:
+        raise BadFormat(format_source.problems)
+    path = os.path.join(to or ".", name)
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise BadFormat(f"formats new: {short_repr(name)} should be {NAME_RULE}. Try: `debate formats new town-hall`.")
+    if name in resources.format_names():
+        raise BadFormat(f"formats new: {short_repr(name)} is the name of a shipped format. Use another.")
+    files = _copied_files(format_source.folders, name)
+    if os.path.lexists(path):
+        raise BadFile(f"{name_of(path)}: a file or folder of this name already exists. Use another, or move it away.")
+    try:
+        os.makedirs(to or ".", exist_ok=True)
+        os.mkdir(path)
+    except (OSError, ValueError) as error:
+        raise BadFile(f"{name_of(path)}: the folder can't be made: {error_text(error)}.") from None
+    for file, text in files.items():
+        write_atomic(os.path.join(path, file), text)
+    return CopiedFormat(path, tuple(files))
+
+
+def _copied_files(folders: Sequence[FormatFolder], name: str) -> dict[str, str]:
+    text = _format_text(folders)
+    text = re.sub(r"^name:.*$", f"name: {name}", text, flags=re.MULTILINE)
+    files = {FILE: text}
+    rubric = _rubric_text(folders)
+    if rubric is not None:
+        files[FILE] = re.sub(r"^rubric:.*$", f"rubric: {_RUBRIC_FILE}", text, flags=re.MULTILINE)
+        files[_RUBRIC_FILE] = rubric
+    homes = "|".join(source_folder.name for source_folder in folders)
+    for folder in reversed(folders):
+        for path in sorted(folder.path.glob("[!.]*.j2")):
+            own = read_text(path, MAX_TEMPLATES)
+            files[path.name] = re.sub(rf"""(["'])formats/(?:{homes})/""", r"\1./", own)
+    return files
+
+
+def _rubric_text(folders: Sequence[FormatFolder]) -> str | None:
+    """The text of the rubric's file; None if the rubric is in format.yaml itself."""
+    for folder in folders:
+        rubric = read_mapping(folder.path / FILE).get("rubric")
+        if isinstance(rubric, dict):
+            return None
+        if rubric is not None:
+            path = (
+                folder.path / rubric if rubric.endswith(".yaml") else resources.prompts() / "judges" / f"{rubric}.yaml"
+            )
+            return read_text(path, MAX_TEMPLATES)
+    return None
+
+
+def _format_text(folders: Sequence[FormatFolder]) -> str:
+    """The text of format.yaml as it is; of one that extends another, what both say."""
+    if len(folders) == 1:
+        return read_text(folders[0].path / FILE, MAX_TEMPLATES)
+    merged: dict[str, Any] = {}
+    for folder in reversed(folders):
+        merged, _ = merge(merged, {}, read_mapping(folder.path / FILE), {})
+    return to_yaml({key: value for key, value in merged.items() if key not in _NOT_COPIED})
