@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corpus import for_each
 from messages_server import Server
-from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
+from public_site import HOST, PAID, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from web_visitor import plain
 
-from debate_orchestrator.web.public import visitor_limits
-from debate_orchestrator.web.public.visitor_limits import ALL_COST, DAY_COST, VisitorLimits
+from debate_orchestrator.web.public import site, visitor_limits
+from debate_orchestrator.web.public.queue import StartQueue
+from debate_orchestrator.web.public.visitor_limits import ALL_COST, DAY_COST, Charge, VisitorLimits
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -150,31 +152,57 @@ def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPa
 
 
 def test_dollars_are_reserved_and_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A debate's cap counts until its cost is known, for its day and for all; what costs nothing is always admitted."""
-    counted = VisitorLimits(rules(max_cost=3.0, max_cost_per_day=1.5), {"old": ("2030-01-01", 1.0)})
+    """A debate's cap counts until its cost is known, for all debates and for each day until it ends; what it spent on
+    earlier days does not count for a day on which it goes on. What costs nothing is always admitted."""
+    permitted, earlier = rules(max_cost=3.0, max_cost_per_day=1.5), Charge(1.25, 1.0, "2030-01-01")
+    counted = VisitorLimits(permitted, {"old": earlier})
     monkeypatch.setattr(visitor_limits, "today", lambda: "2030-01-02")
     assert counted.full({}, 1.0) is None
     counted.charge("new", 1.0)
     assert counted.full({}, 1.0) == DAY_COST and counted.full({}) is None
-    counted.charge("new", 0.25)
+    assert counted.full({}, 1.25, "old") is None and counted.full({}, 1.75, "old") == DAY_COST
+    monkeypatch.setattr(visitor_limits, "today", lambda: "2030-01-03")
+    assert counted.full({}, 1.0) == DAY_COST, "it still runs on the next day"
+    counted.charge("new", 0.25, ended=True)
     assert counted.full({}, 1.0) is None
-    counted.charge("old", 2.5)
-    assert counted.full({}, 1.0) == ALL_COST
+    counted.charge("old", 2.5, ended=True)
+    assert counted.full({}, 1.0) == DAY_COST and counted.full({}, 2.0, "odd") == DAY_COST
     counted.charge("odd", float("nan"))
     assert counted.full({}, 0.01) == DAY_COST
+    assert VisitorLimits(permitted, {"old": earlier._replace(total=2.5)}).full({}, 1.0) == ALL_COST
+
+
+def cheap_offer(max_cost: float) -> dict[str, Any]:
+    return PAID | {"cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-haiku-4-5"), "max_cost": max_cost}
+
+
+def a_day_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (visitor_limits, site):
+        monkeypatch.setattr(module, "today", lambda: "9999-01-01")
 
 
 def test_money_is_counted_before_a_debate_begins(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a debate may cost is reserved before its first call, and the next server counts it from the journal."""
+    """What a debate may cost is reserved before its first call, and the next server counts it from the journal: for the
+    day on which it goes on, within the limit of that day. It names those that it does not continue."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    cast = dict.fromkeys(("a", "b", "judge"), "anthropic:claude-haiku-4-5")
-    permitted = rules(offers={"one": {"about": "x", "cast": cast, "max_cost": 0.4}, "two": REHEARSAL}, max_cost=0.6)
-    for _ in range(2):
-        with visiting_public(permitted) as visitor:
-            codes = [visitor.start({**TOPIC, "offer": offer}).status_code for offer in ("one", "one", "two")]
-            assert codes in ([303, 503, 303], [503, 503, 303])
-            assert sum(dollars for _, dollars in visitor.site.limits._spent.values()) == pytest.approx(0.4)
+    queued: list[str] = []
+    monkeypatch.setattr(StartQueue, "add", lambda queue, path: queued.append(path))
+
+    def codes(*offers: str, **limits: float) -> list[int]:
+        queued.clear()
+        with visiting_public(rules(offers={"one": cheap_offer(0.4), "two": REHEARSAL}, **limits)) as visitor:
+            statuses = [visitor.start({**TOPIC, "offer": offer}).status_code for offer in offers]
+            named = [line for line in visitor.log if "so it is not continued" in line]
+            return [len(queued), len(named), *statuses]
+
+    assert codes("one", "one", "two", max_cost=0.6) == [2, 0, 303, 503, 303]
+    assert codes("one", "two", max_cost=0.6) == [3, 0, 503, 303]
+    assert codes("one", max_cost=9.0, max_cost_per_day=0.8) == [4, 0, 303]
+    assert codes("one", max_cost=9.0, max_cost_per_day=0.8) == [4, 0, 429]
+    a_day_later(monkeypatch)
+    assert codes("one", max_cost=9.0, max_cost_per_day=0.8) == [4, 0, 429], "both may be spent today"
+    assert codes("one", max_cost=9.0, max_cost_per_day=0.7) == [3, 1, 429], "the second one does not fit today"
+    assert codes("one", max_cost=9.0, max_cost_per_day=1.2) == [5, 0, 303]
 
 
 def test_a_debate_that_stops_over_its_cap_counts_whole(
@@ -184,13 +212,15 @@ def test_a_debate_that_stops_over_its_cap_counts_whole(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     server.problem = lambda request, n: {"usage": {"output_tokens": 100_000}}
-    cast = dict.fromkeys(("a", "b", "judge"), "anthropic:claude-haiku-4-5")
-    permitted = rules(offers={"one": {"about": "x", "cast": cast, "max_cost": 0.1}}, max_cost=0.5)
+    permitted = rules(offers={"one": cheap_offer(0.1)}, max_cost=0.5)
     with visiting_public(permitted) as visitor:
         visitor.until(visitor.started(), "Try: start a debate with fewer rounds")
         assert visitor.start(TOPIC).status_code == 503
-        (spent,) = visitor.site.limits._spent.values()
-    assert len(server.requests) == 2 and spent[1] > 0.5  # the two turns before the debate are taken at once
+        (spent,) = visitor.site.limits._charges.values()
+    assert len(server.requests) == 2 and spent.total > 0.5  # the two turns before the debate are taken at once
+    assert [charge.earlier for charge in site.earlier_charges().values()] == [0.0]
+    a_day_later(monkeypatch)
+    assert [charge.earlier for charge in site.earlier_charges().values()] == [spent.total]
 
 
 def test_a_form_that_comes_twice_starts_one_debate(here: Path) -> None:

@@ -24,6 +24,7 @@ from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.library import open_debate
 from debate_orchestrator.providers.programs import NotRun, ProgramRun, environment
 from debate_orchestrator.setup.answers import make_settings
+from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.data import is_link
@@ -51,9 +52,10 @@ from debate_orchestrator.web.public.visitor_limits import (
     OFFER,
     TRIES,
     VISITOR,
-    Costs,
+    Charge,
     VisitorLimits,
     seconds_to_midnight,
+    today,
 )
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates
 
@@ -196,7 +198,7 @@ class Site:
     def __init__(self, rules: SiteRules, log: Log):
         """`log` gets what the owner should know, a line each. Raises BadSettings where the moderation can't be used."""
         self.rules, self.log = rules, log
-        self.limits = VisitorLimits(rules, earlier_costs())
+        self.limits = VisitorLimits(rules, earlier_charges())
         self._topic_screener = TopicScreener(rules.moderation)
         self.served_debates = ServedDebates(public_reasons, log)
         self.queue = StartQueue(self.served_debates, rules.at_once, rules.queue, self._ended)
@@ -216,7 +218,7 @@ class Site:
         try:
             files = await open_debate(settings, rehearse=offer.rehearsal)
         except DebateError as error:
-            self.limits.charge(name, 0.0)
+            self.limits.charge(name, 0.0, ended=True)
             self.log(f"{name}: {error}")
             sentence = "The debate could not be opened, and trying again won't help until the owner has looked at it."
             raise FormError(500, {"": [sentence]}) from None
@@ -325,9 +327,12 @@ class Site:
                 if path and not (debate := debate_list.load(path)[1]).complete:
                     if not any(offer.permits(debate) for offer in self.rules.offers.values()):
                         self.log(f"{path}: no offer of this site permits this debate, so it is not continued.")
-                    elif debate.max_cost and (limit := self.limits.full({}, 0.0)):
-                        self.log(f"{path}: the debates of this folder exceed {limit}, so it is not continued.")
+                    elif debate.max_cost and (limit := self.limits.full({}, charge_of(debate), name)):
+                        problem = f"{path}: with it the costs may exceed {limit}, so it is not continued."
+                        self.log(with_hint(problem, "start this site again tomorrow") if limit == DAY_COST else problem)
                     else:
+                        if debate.max_cost:
+                            self.limits.charge(name, charge_of(debate))
                         self.queue.add(path)
             except (DebateError, OSError) as error:
                 self.log(f"{path}: {error}")
@@ -338,9 +343,11 @@ class Site:
         await self.served_debates.shutdown()
 
     def _ended(self, served: ServedDebate) -> None:
-        """Charges what a debate has cost in place of what was reserved for it. One that stopped may have cost more."""
+        """Charges what a debate has cost in place of what was reserved for it. One that stopped may have cost more, and
+        may still cost something if it is tried again."""
         if served.current is not None:
-            self.limits.charge(_public_name(served.path.removesuffix(JOURNAL)), charge_of(served.current.state))
+            name, ended = _public_name(served.path.removesuffix(JOURNAL)), self.queue.retry_seconds(served.path) is None
+            self.limits.charge(name, charge_of(served.current.state), ended=ended)
 
 
 def _public_name(name: str) -> str:
@@ -354,17 +361,19 @@ def charge_of(debate: DebateState) -> float:
     return total.cost if debate.complete and not total.unpriced_calls else max(total.cost, max_cost)
 
 
-def earlier_costs() -> Costs:
-    """The cost of the folder's public debates so far, and what they may still cost."""
-    costs = {}
+def earlier_charges() -> dict[str, Charge]:
+    """The cost of the folder's public debates so far, and what they may still cost, by their names."""
+    charges = {}
     for name in debate_list.names():
         if name.endswith(SUFFIXES):
             try:
                 contents, debate = debate_list.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
                 continue
-            costs[_public_name(name)] = contents.entries[0].at[:10], charge_of(debate)
-    return costs
+            before_today = [entry.event for entry in contents.entries if entry.at[:10] < today()]
+            earlier = costs_of(stored_state("", before_today)).total.cost if before_today else 0.0
+            charges[_public_name(name)] = Charge(charge_of(debate), earlier, contents.entries[-1].at[:10])
+    return charges
 
 
 def _settings(answers: Mapping[str, Any], output: str) -> Settings:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 
@@ -22,8 +23,6 @@ from debate_orchestrator.web.public.rules import SiteRules
 DAY_COST, ALL_COST = "max_cost_per_day", "max_cost"
 VISITOR, TRIES, MODEL, OFFER = "visitor:", "tries:", "model:", "offer:"
 """The prefix of the names of counters."""
-Costs = dict[str, tuple[str, float]]
-"""Debate to the day on which it was opened, and to what it has cost or may still cost in US dollars."""
 _MAX_REQUESTS, _REQUEST_SECONDS = 240, 60.0
 """Requests that one visitor may make in so many seconds."""
 _MAX_STREAMS = 10
@@ -55,12 +54,24 @@ def address(scope: Scope) -> str:
     return str(parsed)
 
 
+class Charge(NamedTuple):
+    """What a debate counts for, in US dollars."""
+
+    total: float
+    """What it has cost or may still cost."""
+    earlier: float = 0.0
+    """What of it was certainly spent before today, when the server started."""
+    last_day: str | None = None
+    """The last day on which it could cost something; None while it still may."""
+
+
 class VisitorLimits:
     """The amounts used so far. Debates are counted per day, from zero in each process; dollars are counted from the
-    journals of the folder."""
+    journals of the folder, for the day on which they are or may be spent."""
 
-    def __init__(self, rules: SiteRules, spent: Costs):
-        self._rules, self._spent = rules, spent
+    def __init__(self, rules: SiteRules, charges: dict[str, Charge]):
+        """`charges` has those of earlier debates, by their names."""
+        self._rules, self._charges = rules, charges
         self._day, self._counts, self._key = "", Counter[str](), b""
         self._requests, self._requests_began = Counter[str](), 0.0
         self._streams = Counter[str]()
@@ -75,22 +86,24 @@ class VisitorLimits:
         self._begin_day()
         return hmac.new(self._key, address(scope).encode(), hashlib.sha256).hexdigest()[:32]
 
-    def full(self, counters: Mapping[str, int], cost: float | None = None) -> str | None:
+    def full(self, counters: Mapping[str, int], cost: float | None = None, debate: str = "") -> str | None:
         """The first limit that one more debate would exceed; None if there is room. `counters` maps each counter to its
-        highest value, and `cost` is what the debate may cost, in US dollars: 0 if that is charged already, None if it
-        costs nothing."""
+        highest value, and `cost` is what the debate may cost in all, in US dollars; None if it costs nothing. `debate`
+        is its name if it is charged already, which that cost would replace."""
         self._begin_day()
         for counter, maximum in counters.items():
             if self._counts[counter] >= maximum:
                 return counter
-        day = sum(dollars for day_of_cost, dollars in self._spent.values() if day_of_cost == self._day)
-        total = sum(dollars for _, dollars in self._spent.values())
+        if cost is None:
+            return None
+        charges = [*({**self._charges, debate: self._charge(debate, cost)}).values()]
+        day = sum(charge.total - charge.earlier for charge in charges if charge.last_day in (None, self._day))
+        total = sum(charge.total for charge in charges)
         for name, max_cost, dollars in (
             (DAY_COST, self._rules.max_cost_per_day, day),
             (ALL_COST, self._rules.max_cost, total),
         ):
-            # A sum that is not a number is too much.
-            if cost is not None and max_cost is not None and not dollars + cost <= max_cost + 1e-9:
+            if max_cost is not None and not dollars <= max_cost + 1e-9:  # a sum that is not a number is too much
                 return name
         return None
 
@@ -98,10 +111,13 @@ class VisitorLimits:
         self._begin_day()
         self._counts.update(counters)
 
-    def charge(self, debate: str, dollars: float) -> None:
-        """Charges so many US dollars for a debate, instead of the amount charged before."""
-        day = self._spent.get(debate, (today(), 0.0))[0]
-        self._spent[debate] = day, dollars
+    def charge(self, debate: str, dollars: float, *, ended: bool = False) -> None:
+        """Charges so many US dollars for a debate in all, instead of the amount charged before: for today if it has
+        `ended`, else for today and each day until then."""
+        self._charges[debate] = self._charge(debate, dollars)._replace(last_day=today() if ended else None)
+
+    def _charge(self, debate: str, dollars: float) -> Charge:
+        return Charge(dollars, self._charges[debate].earlier if debate in self._charges else 0.0)
 
     def check_pace(self, scope: Scope) -> None:
         """Counts a request. Raises HTTPException where its sender has made too many."""
