@@ -25,7 +25,8 @@ def _written(char: str) -> re.Pattern[str]:
     code, units = ord(char), memoryview(char.encode("utf-16")[2:]).cast("H")
     patterns = ["".join(rf"\\u{_digits(unit, 4)}" for unit in units), rf"\\U{_digits(code, 8)}"]
     patterns += [f"&#0?{code}(?:;|(?!\\d))", f"&#[xX]0?{_digits(code, 1)}(?:;|(?![0-9a-fA-F]))"]
-    patterns += [f"&{name}" for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
+    names = [name for name, meaning in html.entities.html5.items() if meaning == char and name.endswith(";")]
+    patterns += [rf"&{name[:-1]}(?:;|\Z)" for name in names]  # a text may be cut off before the semicolon
     as_bytes = [(_digits(byte, 2), re.escape(chr(byte))) for byte in char.encode()]
     patterns.append("".join(rf"(?:%{digits}|\\x{digits}|{itself})" for digits, itself in as_bytes))
     return re.compile("|".join(patterns))
