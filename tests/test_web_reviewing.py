@@ -6,6 +6,7 @@ import html
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import filing
-from debate_orchestrator.reports.reviews import gather_ballots
+from debate_orchestrator.reports.reviews import gather_ballots, stem_of
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web.guard import LinkedDebate
@@ -130,7 +131,7 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
     def page(address: str, fields: dict[str, str], guess: str) -> str:
         answer = send(reviewer, address, {name: text.format(guess) for name, text in fields.items()})
         assert answer.status_code == 422 and guess in answer.text, fields
-        return str(answer.text).replace(guess, "")
+        return re.sub(r'name="form_key" value="\w{32}"', "", answer.text.replace(guess, ""))
 
     def must_be_alike(address: str, fields: dict[str, str]) -> None:
         assert page(address, fields, "hunter2hunter") == page(address, fields, "correct-horse"), fields
@@ -143,7 +144,36 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
 
     named = begun(reviewer, link, "hunter2hunter")
     assert "Your ballot, hunter2hunter" in reviewer.text(named) and "[key]" not in reviewer.get(named).text
-    assert send(reviewer, named, {"action": "file", **ANSWERS}).status_code == 303
+    for _ in range(2):
+        assert send(reviewer, named, {"action": "file", **ANSWERS}).headers["location"] == named
+        assert "Your ballot is filed, hunter2hunter" in reviewer.text(named)
+    again = send(reviewer, link, {**begin, "reviewer": "hunter2hunter"})
+    assert again.status_code == 422 and "There is a review by hunter2hunter already" in again.text
+    files = {path.name for path in Path("debate-report.ballots").iterdir()}
+    assert files == {"ada.draft.yaml", f"{stem_of('[key]')}.yaml"}
+
+
+def test_forms_that_are_sent_twice(reviewer: Visitor, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sends the form of the vote before twice gets to the same review both times, and to the ballot that was filed
+    if both forms of a ballot come at the same time. The same form with another answer begins no second review."""
+    (form_key,) = re.findall(r'name="form_key" value="(\w{32})"', reviewer.get(link).text)
+    begin = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "a", "form_key": form_key}
+    with ThreadPoolExecutor(4) as clicks:
+        pages = {click.headers.get("location") for click in clicks.map(lambda _: send(reviewer, link, begin), range(4))}
+    (page,) = pages
+    assert "Your ballot, ada" in reviewer.text(page)
+    assert send(reviewer, link, {**begin, "before": "b"}).status_code == 422
+    file_ballot = filing.file_ballot
+
+    def file_twice(folder: str, ballot: dict[str, Any]) -> str:
+        file_ballot(folder, ballot)
+        return file_ballot(folder, ballot)
+
+    monkeypatch.setattr(filing, "file_ballot", file_twice)
+    assert send(reviewer, page, {"action": "file", **ANSWERS}).headers["location"] == page
+    with ThreadPoolExecutor(4) as clicks:
+        answers = clicks.map(lambda _: send(reviewer, page, {"action": "file", **ANSWERS}), range(4))
+        assert {answer.headers.get("location") for answer in answers} == {page}
 
 
 def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:

@@ -16,7 +16,7 @@ from debate_orchestrator.reports.reviews import DRAFT, MAX_SIZE, SUFFIX, parse_b
 from debate_orchestrator.storage.files import encoded, encoded_as_typed, make_folder, write_atomic, write_new
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.redact import redact_all
+from debate_orchestrator.util.redact import redact, redact_all
 from debate_orchestrator.util.sanitize import one_line
 
 READ_KEY = "read"
@@ -28,7 +28,7 @@ _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs
 
 def must_be_free(folder: str, reviewer: str) -> None:
     """Raises BadFile if that reviewer's ballot has been cast: it is never overwritten."""
-    path = path_of(folder, reviewer)
+    path = path_of(folder, redact(reviewer))
     if os.path.lexists(path):
         raise BadFile(
             f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has cast, and it stands.",
@@ -88,7 +88,7 @@ def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
 
 def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
     """Saves a reviewer's first draft; False, and nothing changes, if the name has a draft or a ballot."""
-    draft, ballot = (path_of(folder, value["reviewer"], suffix) for suffix in (DRAFT, SUFFIX))
+    draft, ballot = path_of(folder, value["reviewer"], DRAFT), path_of(folder, redact(value["reviewer"]))
     make_folder(folder)
     try:
         write_new(draft, to_yaml(value), encode=encoded_as_typed)
@@ -148,7 +148,12 @@ def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
     path = path_of(folder, reviewer, DRAFT)
     if is_link(folder) or not os.path.exists(path):
         return {}
-    value, _ = read_mapping_with_lines(path, follow=False)
+    try:
+        value, _ = read_mapping_with_lines(path, follow=False)
+    except BadFile:
+        if os.path.lexists(path):
+            raise
+        return {}  # the ballot was filed meanwhile
     if not _is_by(value, reviewer):
         raise _begun(path, str(value.get("reviewer")))
     if value.get("journal") != digest:

@@ -32,6 +32,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, parse_mapping_with_lines, read_text
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import normalize_unicode, one_line
 
 VERSION = 1
@@ -339,12 +340,16 @@ def gather_ballots(folder: str, entries: Sequence[Entry]) -> GatheredBallots:
 
 
 def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
-    """Whether a folder has the ballot of that reviewer and it counts. No other file is read."""
-    path = path_of(folder, reviewer)
+    """Whether a folder has the ballot of that reviewer and it counts. No other file is read. A name that holds a key is
+    filed without it, and another's ballot may be by what is left; only a review that has begun has a draft."""
+    filed_name = redact(reviewer)
+    if filed_name != reviewer and os.path.lexists(path_of(folder, reviewer, DRAFT)):
+        return False
+    path = path_of(folder, filed_name)
     name = os.path.basename(path)
     with suppress(BadFile):
         value = parse_ballot(_read_text(path), name)
-        return not is_link(folder) and _ballot_of_file(name, value, form, entries).reviewer == reviewer
+        return not is_link(folder) and _ballot_of_file(name, value, form, entries).reviewer == filed_name
     return False
 
 

@@ -4,6 +4,7 @@ of `debate ballot`.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -27,6 +28,7 @@ from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.guard import AccessTokens, LinkedDebate, form, is_same_token
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
+from debate_orchestrator.web.runs import FormSubmissions
 
 _MAX_FORM_SIZE = 100_000
 """Bytes of a form, in which the longest field is a reason of a sentence."""
@@ -48,7 +50,7 @@ class Reviews:
     reviewers are sent only begins a review; the token that a review gets then opens this one, and no other has it."""
 
     def __init__(self, tokens: AccessTokens):
-        self._tokens = tokens
+        self._tokens, self._forms = tokens, FormSubmissions()
 
     def _path(self, request: Request) -> str:
         """The journal of a link. Not found for any other token."""
@@ -71,8 +73,9 @@ class Reviews:
         path, token = self._path(request), request.path_params["token"]
         if request.method == "POST":
             form_data = await form(request, token, _MAX_FORM_SIZE)
-            take = self._begin if form_data.get("action") == "begin" else self._file
-            return await in_debate_pool_to_end(lambda: take(request, self._reviewed(path), form_data))
+            if form_data.get("action") == "begin":
+                return await self._begin(request, path, form_data)
+            return await in_debate_pool_to_end(lambda: self._file(request, self._reviewed(path), form_data))
         return HTMLResponse(await in_thread(lambda: self._show(request, self._reviewed(path))))
 
     def _show(self, request: Request, reviewed: ReviewedDebate) -> str:
@@ -95,36 +98,48 @@ class Reviews:
     def _is_filed(self, reviewed: ReviewedDebate, name: str) -> bool:
         return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
 
+    async def _begin(self, request: Request, path: str, form_data: Mapping[str, str]) -> Response:
+        """Takes the vote before reading, and leads to the reviewer's own address, also if the form comes again."""
+        answers = [form_data.get(field, "") for field in ("reviewer", "seen", "before")]
+        try:
+            own_address = await self._forms.begin(
+                form_data.get("form_key", ""),
+                lambda: in_debate_pool_to_end(lambda: self._begun(request, self._reviewed(path), *answers)),
+                path,
+                answers,
+            )
+        except BadFile as error:
+            values = {"name": one_line(answers[0]), "sent": form_data, "problems": error.problems}
+            page = await in_thread(lambda: self._page(request, self._reviewed(path), "before", **values))
+            return HTMLResponse(page, 422)
+        return go_to(own_address)
+
     @quoting_as_typed()
-    def _begin(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
-        """Takes the vote before reading, which is final from then on, and leads to the reviewer's own address."""
-        name = one_line(form_data.get("reviewer", ""))
-        was_seen = form_data.get("seen", "")
-        before = form_data.get("before", "")
+    def _begun(self, request: Request, reviewed: ReviewedDebate, reviewer: str, was_seen: str, before: str) -> str:
+        """Keeps the vote before reading, which is final from then on; returns the reviewer's own address. Raises
+        BadFile with what is wrong."""
+        name = one_line(reviewer)
         ballot: dict[str, Any] = reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         ballot |= {"seen": was_seen == "yes", "before": before or None}
         problems = reviewed.form.problems(ballot, only=("reviewer", "before"))
         problems += [] if was_seen in ("yes", "no") else ["Say whether you have seen the verdict."]
         problems += [] if before else ["Say which position you hold before you read."]
-        if not problems:
-            try:
-                if filing.begin_review(reviewed.folder, ballot | {filing.READ_KEY: True}):
-                    return go_to(self._own_address(request, reviewed, name))
-                problems = [
-                    f"There is a review by {name} already. If it is yours, open the address that you got when you "
-                    "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
-                ]
-            except BadFile as error:
-                problems = error.problems
-        return HTMLResponse(self._page(request, reviewed, "before", name=name, sent=form_data, problems=problems), 422)
+        if problems:
+            raise BadFile(problems)
+        if not filing.begin_review(reviewed.folder, ballot | {filing.READ_KEY: True}):
+            raise BadFile(
+                f"There is a review by {name} already. If it is yours, open the address that you got when you "
+                "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
+            )
+        return self._own_address(request, reviewed, name)
 
     @quoting_as_typed()
     def _file(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
         name = self._reviewer(request, reviewed)
+        draft = filing.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
         if name and self._is_filed(reviewed, name):  # the form was sent twice
             return go_to(self._own_address(request, reviewed, name))
-        draft = filing.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
         if not draft.get(filing.READ_KEY):
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
@@ -143,6 +158,8 @@ class Reviews:
             reviews.checked_ballot(ballot, "ballot", reviewed.form, reviewed.entries)
             filing.file_ballot(reviewed.folder, ballot)
         except BadFile as error:
+            if self._is_filed(reviewed, name):  # at the same time
+                return go_to(self._own_address(request, reviewed, name))
             problems = [problem.removeprefix("ballot: ") for problem in error.problems]
             return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)
         return go_to(self._own_address(request, reviewed, name))
@@ -193,6 +210,7 @@ class Reviews:
             here=here,
             own_query=own_query(self._tokens, _linked(request, reviewed), name) if name else "",
             form_token=request.path_params["token"],
+            form_key=secrets.token_hex(16),
             texts=reviews.review_texts(),
             topic=settings.topic,
             positions=[(side, format.name_of(side), settings.positions[side]) for side in reviewed.form.sides],
@@ -226,5 +244,13 @@ def _parts(reviewed: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
 
 def _article(debate: DebateState, turn: TurnReport) -> dict[str, Any]:
     text = transcript_entries.as_text(turn.shape, turn.fields) if turn.fields else turn.text or ""
-    structured = bool(turn.fields)
-    return blocks.article(debate, turn, turn.heading, text, structured=structured, quotes=turn.quotes, floor=turn.floor)
+    return blocks.article(
+        debate,
+        turn,
+        turn.heading,
+        text,
+        structured=bool(turn.fields),
+        declined=turn.declined,
+        quotes=turn.quotes,
+        floor=turn.floor,
+    )
