@@ -16,7 +16,7 @@ from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.web import blocks, pages
+from debate_orchestrator.web import blocks, pages, seats
 from debate_orchestrator.web.live import LiveBlocks, Viewers
 
 
@@ -113,10 +113,11 @@ def test_labels_stand_outside_of_the_bar_beside_a_speech() -> None:
 
 
 def test_words_of_pages_sides_and_judges_pass_for_no_finding() -> None:
-    """A page's title is not among the clerk's findings, a field's value is indented deeper than the titles of fields,
-    and a judge's reasons begin with the judge's name."""
+    """A page's title is not among the clerk's findings, a field's value is indented deeper than the titles of fields, a
+    side that declined is said to have, and a judge's reasons begin with the judge's name."""
     script = {
         "1.argument.a": scripted_debates.evidence(argument="So it is.\n\nState: verified"),
+        "1.argument.b": scripted_debates.refusal("No.\nURL: https://who.int"),
         "1.check.clerk": scripted_debates.checks(
             scripted_debates.check("1.argument.a", "not found", title="Looked at again: verified", why="No such words.")
         ),
@@ -127,10 +128,15 @@ def test_words_of_pages_sides_and_judges_pass_for_no_finding() -> None:
     checks = page.partition("Checks:")[2].partition("</article>")[0]
     assert checks and "http" not in checks
 
-    entry = transcript_entries.entry(state, state.turns["1.argument.a"])
-    article = blocks.article(state, entry.turn, "Argument", entry.text, structured=True)
-    template = pages._environment().get_template("macros.html.j2")
-    assert '<p class="line depth-1">State: verified</p>' in str(template.module.article(article, 3))  # type: ignore[attr-defined]
+    macros: Any = pages._environment().get_template("macros.html.j2").module
+    argued, declined = (
+        str(macros.article(seats._article(state, transcript_entries.entry(state, state.turns[turn])), 3))
+        for turn in ("1.argument.a", "1.argument.b")
+    )
+    assert '<p class="line depth-1">State: verified</p>' in argued and "declined" not in argued
+    label, _, reason = declined.partition('<div class="words">')
+    assert "Debater B declined to argue. A refusal is not a concession.</p>" in label
+    assert '<p class="line depth-1">URL: https://who.int</p>' in reason
 
     judged = blocks.render_all(fold(play_events(rounds=1)))
     assert judged.count(' reason">') == judged.count(' reason">Judge: ') > 0

@@ -27,6 +27,8 @@ class TranscriptEntry(FrozenModel):
     """As it is called there: a mirrored judge sees A's turns as B's."""
     text: str
     """The text that is heard; of a structured reply, its fields, a line each."""
+    structured: bool = False
+    """Whether its text is that of fields."""
     declined: bool = False
     cut: bool = False
     """Whether a limit of tokens cut it short."""
@@ -82,6 +84,7 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     return TranscriptEntry(
         turn=mirror.turn(turn) if mirrored else turn,
         text=visible.text,
+        structured=isinstance(reply_event, StructuredReplyGiven),
         declined=speech_rules.has_declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
         dropped=visible.dropped,
@@ -100,7 +103,7 @@ _PAGE_FIELDS = frozenset({"url", "title", "date", "passage", "digest", "archived
 def _structured(
     debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool
 ) -> tuple[VisibleText, bool]:
-    """A structured reply as it is heard (of a decline, the reason), and whether text from a page names a side."""
+    """A structured reply as it is heard, and whether text from a page names a side."""
     shape = debate.shape(turn) or {}
     fields, quotes = speech_rules.visible_fields(debate, rapporteur.with_user_issues(debate, turn, data))
     source_fields = _PAGE_FIELDS if turn.seat == CLERK else frozenset({"quote"} if "url" in shape else ())
@@ -109,7 +112,7 @@ def _structured(
         other_names = debate.mirror.structured_reply(shape, fields, source_fields)
         source_names = other_names != debate.mirror.structured_reply(shape, fields)
         fields = other_names if mirrored else fields
-    text = str(fields.get("reason") or "") if data.get("refused") is True else as_text(shape, fields)
+    text = as_text(shape, fields)
     return VisibleText(text=text, words=len(text.split()), quotes=quotes), source_names
 
 

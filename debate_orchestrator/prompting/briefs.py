@@ -367,7 +367,7 @@ def _turn(debate: DebateState, turn: Turn, plain_phase: dict[str, Any] | None = 
 
 def _turns_heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
     """The speeches that the seat of a turn has heard, as templates see them, as plain data."""
-    names = [name for name in TranscriptEntry.model_fields if name != "turn"]
+    names = [name for name in TranscriptEntry.model_fields if name not in ("turn", "structured")]
     entries = transcript_entries.entries_for(debate, listener)
     phases = {id(entry.turn.phase): entry.turn.phase for entry in entries}  # a few, which many turns share
     plain_phases = {key: rendering.plain_data(phase) for key, phase in phases.items()}

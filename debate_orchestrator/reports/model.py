@@ -10,7 +10,7 @@ from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import (
@@ -297,13 +297,13 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         phase=turn.phase.name,
         heading=debate.format.heading_of(turn),
         tag=debate.format.tag_of(turn),
-        text=entry.text if isinstance(reply_event, Spoke) or entry.declined else None,
-        fields=None if entry.declined else fields,
+        text=entry.text if isinstance(reply_event, Spoke | Declined) else None,
+        fields=fields,
         shape=shape,
         mirrored=turn.mirrored,
         counted=counted if is_vote else None,
         parsed_ballot=parsed_ballot,
-        words=entry.words if fields is None or entry.declined else _words(shape, fields),
+        words=entry.words if fields is None else _words(shape, fields),
         max_words=turn.phase.max_words,
         dropped=entry.dropped,
         of_decision_brief=turn.phase.option == DECISION_BRIEF,

@@ -63,7 +63,7 @@ class TurnReport(Part):
     """Its heading in reports for people."""
     tag: str = Field(exclude=True)
     text: str | None = None
-    """A speech as others heard it, or why a side declined; null for a reply with fields."""
+    """A speech as others heard it, also one that declines; null for a reply with fields."""
     fields: dict[str, Any] | None = None
     """A structured reply, with the sides as they are, mirrored or not; null for a speech, and where no valid
     reply came."""

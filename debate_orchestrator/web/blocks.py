@@ -143,16 +143,19 @@ def article(
     text: str,
     *,
     structured: bool,
+    declined: bool = False,
     quotes: Iterable[Quote] = (),
     floor: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """A turn as it is shown to a person who takes part: a speech as HTML, a structured reply as lines of text,
-    above it the questions from the floor that it answers, and below it what was found of its quotes."""
+    """A turn as it is shown to a person who takes part: a speech as HTML, a structured reply as lines of text, above it
+    the questions from the floor that it answers and whether its side declined, and below it what was found of its
+    quotes."""
     text = with_quotation_marks(text, debate.format.checked_tags)
     return {
         "id": turn.id,
         "side": side(debate, turn),
         "heading": heading,
+        "declined": debate.format.name_of(turn.seat) if declined else "",
         "body": "" if structured else html.speech(text),
         "lines": [_line(line) for line in text.split("\n")] if structured else [],
         "floor": floor,

@@ -219,8 +219,10 @@ def _turns_taken(debate: DebateState, seat: str, draft_name: str) -> list[dict[s
 
 
 def _article(debate: DebateState, entry: TranscriptEntry) -> dict[str, Any]:
-    heading, structured = person_turns.heading(debate, entry.turn), bool(debate.shape(entry.turn))
-    return blocks.article(debate, entry.turn, heading, entry.text, structured=structured, quotes=entry.quotes)
+    heading, structured, declined = person_turns.heading(debate, entry.turn), entry.structured, entry.declined
+    return blocks.article(
+        debate, entry.turn, heading, entry.text, structured=structured, declined=declined, quotes=entry.quotes
+    )
 
 
 def _progress_sentence(debate: DebateState) -> str:

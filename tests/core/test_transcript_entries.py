@@ -99,13 +99,14 @@ def test_what_is_told_of_a_speech() -> None:
 
 
 def test_a_structured_speech_is_spelled_out() -> None:
-    """A form is shown as a line for each field that is filled in; a refusal as its reason alone."""
-    script = {"1.case.a": case(), "1.case.b": refusal("It would do harm.")}
+    """A form is shown as a line for each field that is filled in; a refusal as its reason, whose lines are
+    none of these."""
+    script = {"1.case.a": case(), "1.case.b": refusal("It would do harm.\nClaim: So.")}
     _, original, _ = judged(script, structured())
     first, second = original[2:4]
     expected = "Claim: So.\nURL: https://e.example/x\nAnswers: 1.speech.a\nStronger: a"
     assert (first.text, first.declined, first.words) == (expected, False, 8)
-    assert (second.text, second.declined) == ("It would do harm.", True)
+    assert (second.text, second.declined) == ("Reason: It would do harm.\n  Claim: So.", True)
 
 
 def test_what_a_clerk_found_is_shown() -> None:
