@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 import pytest
 from leap import Leap, leaped
 
+from debate_orchestrator.evidence import NotFetched
 from debate_orchestrator.evidence.addresses import IP
 from debate_orchestrator.evidence.fetch import Fetcher
-from debate_orchestrator.evidence.states import NotFetched
 
 NAME = "page.example.org"
 HERE = "127.0.0.1"

@@ -12,7 +12,7 @@ from corpus import for_each
 from evidence_site import ARTICLE, NAME, Site, answer, given_up, packed, run
 
 from debate_orchestrator import __version__
-from debate_orchestrator.evidence.states import Unreachable
+from debate_orchestrator.evidence import Unreachable
 
 BODY = ARTICLE.encode()
 

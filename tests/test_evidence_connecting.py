@@ -17,10 +17,9 @@ from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence import addresses, fetch
+from debate_orchestrator.evidence import Blocked, Unreachable, addresses, fetch
 from debate_orchestrator.evidence.addresses import parse, public
 from debate_orchestrator.evidence.fetch import Fetcher
-from debate_orchestrator.evidence.states import Blocked, Unreachable
 
 NOT_PUBLIC = "the host resolves to an address that is not public"
 

@@ -11,8 +11,8 @@ import pytest
 from corpus import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, given_up, moved, run
 
+from debate_orchestrator.evidence import Blocked, NotFetched
 from debate_orchestrator.evidence.fetch import MAX_ROBOTS_SIZE, FetchedPage, Fetcher, RobotsRules
-from debate_orchestrator.evidence.states import Blocked, NotFetched
 
 
 def fetched(site: Site, path: str = "/", **terms: float) -> FetchedPage:

@@ -16,11 +16,10 @@ from evidence_site import ARTICLE, run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence import check, pages
+from debate_orchestrator.evidence import Unreadable, check, pages
 from debate_orchestrator.evidence.check import read_page
 from debate_orchestrator.evidence.fetch import FetchedPage
 from debate_orchestrator.evidence.pages import Page, decode, html_page, plain
-from debate_orchestrator.evidence.states import Unreadable
 
 PAGE = FetchedPage("http://page.example.org/", "html", "utf-8", ARTICLE.encode())
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"

@@ -13,7 +13,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
-from debate_orchestrator.evidence.states import Blocked
+from debate_orchestrator.evidence import Blocked
 from debate_orchestrator.util.errors import short_repr
 
 IP = IPv4Address | IPv6Address

@@ -33,9 +33,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.evidence import match
+from debate_orchestrator.evidence import EXTRA, NotFetched, QuoteState, Unreadable, match
 from debate_orchestrator.evidence.fetch import FetchedPage, Fetcher, Kind
-from debate_orchestrator.evidence.states import EXTRA, NotFetched, QuoteState, Unreadable
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_new
 from debate_orchestrator.util import confine, coroutines, sanitize
 from debate_orchestrator.util.coroutines import running_timeout

@@ -25,9 +25,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from debate_orchestrator import __version__
-from debate_orchestrator.evidence import addresses
+from debate_orchestrator.evidence import Blocked, NotFetched, Unreachable, addresses
 from debate_orchestrator.evidence.addresses import IP, Allowed, ParsedUrl
-from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.errors import short_repr

@@ -33,8 +33,8 @@ from debate_orchestrator.core.verbatim import (
     word_spans,
     words_of,
 )
+from debate_orchestrator.evidence import QuoteState
 from debate_orchestrator.evidence.pages import STAND_INS
-from debate_orchestrator.evidence.states import QuoteState
 from debate_orchestrator.util.sanitize import normalize_unicode, quoted
 
 NEAR = 0.9

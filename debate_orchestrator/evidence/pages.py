@@ -18,7 +18,7 @@ from debate_orchestrator.core.verbatim import (
     may_have_exponent,
     paragraphs,
 )
-from debate_orchestrator.evidence.states import Unreadable
+from debate_orchestrator.evidence import Unreadable
 from debate_orchestrator.util import sanitize
 
 MAX_LENGTH = 5_000_000

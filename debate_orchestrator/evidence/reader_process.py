@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import sys
 
-from debate_orchestrator.evidence import match, pages
-from debate_orchestrator.evidence.states import EXTRA, Unreadable
+from debate_orchestrator.evidence import EXTRA, Unreadable, match, pages
 from debate_orchestrator.util import confine
 
 CPU = 20
