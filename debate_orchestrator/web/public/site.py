@@ -22,7 +22,7 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.library import open_debate
-from debate_orchestrator.providers.programs import NotRun, ProgramRun, environment
+from debate_orchestrator.providers.command import NotRun, ProgramRun, environment
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import JOURNAL
