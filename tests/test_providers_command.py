@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from debates import opened_event
-from test_providers_command import ask, gone
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply
