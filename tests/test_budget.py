@@ -1,25 +1,56 @@
-"""A cap counts what the journal holds: every call under way, and every reply of unknown cost."""
+"""An estimate plays the debate before any model is called, and prices every call as the real one; a cap counts what the
+journal holds: every call under way, and every reply of unknown cost."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import debates
 import pytest
+from debates import opened_event, play_events
+from hypothesis import given
+from hypothesis import strategies as st
 from speakers import Speaker, take_turns
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import CallFailed, CallIntended
+from debate_orchestrator.core.events import (
+    CallFailed,
+    CallIntended,
+    Event,
+    Opened,
+    Reassigned,
+    Rejected,
+    Reopened,
+    Spoke,
+)
 from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.budget import Budget, SharedBudget, cost_before_call, unpriced_seats
+from debate_orchestrator.engine import start
+from debate_orchestrator.engine.budget import (
+    Budget,
+    SharedBudget,
+    cost_before_call,
+    estimate_debate,
+    expected_tokens,
+    unpriced_seats,
+)
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.provider import OnPiece
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import OverBudget, Paused
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import OutOfTurn, OverBudget, Paused
 
 OPUS = "anthropic:claude-opus-5-5"
 
@@ -153,3 +184,265 @@ def test_a_fund_holds_over_several_debates() -> None:
     other.check("1.opening.b", OPUS, asked)
 
     assert shared_budget.committed() == pytest.approx(price)
+
+
+SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
+
+
+def cast(a: str = SONNET, b: str = SONNET, *judge: str) -> dict[str, tuple[str, ...]]:
+    return {"a": (a,), "b": (b,), "judge": judge or (OPUS,)}
+
+
+def first(**setup: object) -> Opened:
+    """The opening of a debate whose seats are all called, unless they are told otherwise."""
+    return opened_event(**{"cast": cast(), **setup})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("rounds", "judges"), [(1, 1), (2, 3)])
+def test_every_call_is_counted(rounds: int, judges: int) -> None:
+    """Two openings, six speeches in every round of a longer debate, a ballot of each judge, and the last two."""
+    speeches = 2 if rounds == 1 else 6 * rounds
+    made = estimate_debate(first(rounds=rounds, cast=cast(SONNET, SONNET, *[OPUS] * judges)))
+
+    assert made.calls == speeches + judges * rounds + judges + 1
+
+
+def test_a_debate_of_very_many_turns_is_not_estimated() -> None:
+    """A journal may say 100 rounds before nine judges who vote twice: that is said, and nothing is played."""
+    large = first(rounds=8, mirror=True, cast=cast(SONNET, SONNET, *[OPUS] * 9))
+    made = estimate_debate(large.with_settings(rounds=100))
+    assert made.calls == 0
+    assert made.sentence() == "not estimated: more than 400 turns are left"
+
+
+def test_it_adds_up() -> None:
+    """The cost is that of its lines, and each line's is what the table makes of its tokens."""
+    made = estimate_debate(first())
+    priced = {"a": SONNET, "b": SONNET, "judge": OPUS}
+
+    assert made.cost == pytest.approx(sum(line.cost for line in made.bill.lines))
+    for line in made.bill.lines:
+        assert line.cost == pytest.approx(pricing.cost(priced[line.seat], line.usage))
+
+
+def test_the_cache_is_counted_on() -> None:
+    """A debate of three rounds costs well under what it would without a cache, and reads more than it sends anew."""
+    tokens = estimate_debate(first(cast=cast(OPUS, OPUS, OPUS))).bill.total.usage
+    spent = pricing.cost(OPUS, tokens)
+    plain = pricing.cost(OPUS, Usage(uncached_input=tokens.input, output=tokens.output))
+
+    assert spent is not None
+    assert plain is not None
+    assert spent < 0.75 * plain
+    assert tokens.cached > tokens.uncached_input
+
+
+def test_a_rehearsal_costs_what_the_real_one_would() -> None:
+    """Stand-ins are estimated as those for whom they are in, though each of their calls costs nothing."""
+    real = first(cast=cast(SONNET, "host", OPUS))
+    rehearsed = first(cast=cast(f"rehearse:{SONNET}", "rehearse", f"rehearse:{OPUS}"))
+    debate = fold([rehearsed])
+
+    assert estimate_debate(rehearsed) == estimate_debate(real)
+    assert cost_before_call(f"rehearse:{SONNET}", brief(debate, debate.due[0])) == 0.0
+
+
+def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
+    """Its calls are none, and no price is beside "costs nothing"."""
+    mixed = first(cast=cast("human", f"rehearse:{SONNET}", f"rehearse:{OPUS}"))
+    judged = first(cast=cast(f"rehearse:{SONNET}", f"rehearse:{SONNET}", OPUS))
+
+    assert estimate_debate(mixed).sentence() == "no calls; a person's turns cost nothing"
+    assert {line.seat for line in estimate_debate(judged).bill.lines} == {"judge"}
+    assert estimate_debate(mixed, rehearsal=True).cost > 0.01
+
+
+@pytest.mark.parametrize("who", ["host", "replay:x.jsonl"])
+def test_some_seats_are_no_calls(who: str) -> None:
+    """A host, a person or a recording is never called."""
+    made = estimate_debate(opened_event(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
+
+    assert {line.seat for line in made.bill.lines} == {"judge"}
+    assert made.has_slow_seats == (who != "replay:x.jsonl")
+
+
+def test_servers_of_ones_own_are_called_for_nothing() -> None:
+    """A server of one's own is called, and costs nothing."""
+    made = estimate_debate(first(rounds=1, cast=cast("ollama:q", "ollama:q", "openai:m@http://localhost:1")))
+
+    assert (made.calls, made.cost, made.unpriced_specs) == (5, 0.0, ())
+    assert made.sentence() == "5 calls, about 3 min, $0"
+
+
+def test_the_line() -> None:
+    """An estimate is one line: calls, time, cost and the day of the prices."""
+    made = estimate_debate(first())
+    line = made.sentence()
+
+    money = f"about ${made.cost:.2f} (prices of {pricing.table().date})"
+    assert line == f"23 calls, about 9 min, {money}; not counted: tokens for thinking"
+    assert 0.3 < made.cost < 0.8
+
+
+def test_what_the_line_leaves_open() -> None:
+    """The line claims no price that is unknown, no time of others, no search, and no call where there is none."""
+    hosted = estimate_debate(first(rounds=1, cast=cast("host", "host", "anthropic:claude-haiku-5-5")))
+    unknown = estimate_debate(first(rounds=1, cast=cast("command:x", "command:x", "command:x")))
+    searching = estimate_debate(first().with_settings(search=True))
+
+    assert hosted.sentence().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
+    assert "$" not in unknown.sentence()
+    assert searching.sentence().endswith("; not counted: tokens for thinking; searches of the web")
+    assert estimate_debate(opened_event()).sentence() == "no calls, and 23 turns of the agent host"
+    until_dry = estimate_debate(opened_event(until_dry=True))
+    assert until_dry.sentence() == "no calls, and at most 23 turns of the agent host"
+
+
+def test_what_is_left_of_a_debate() -> None:
+    """With the events on record, an estimate is of the calls that are still to be made."""
+    opened, *given = play_events(until="2.constructive.a", cast=cast())
+    assert isinstance(opened, Opened)
+    whole, left = estimate_debate(opened), estimate_debate(opened, given)
+
+    assert whole.calls - left.calls == 7
+    assert left.cost < whole.cost
+
+
+def test_a_cold_call_is_the_dearest() -> None:
+    """What one call may cost counts all that is sent as written, and its answer; it is unknown where prices are."""
+    debate = fold([first()])
+    asked = brief(debate, debate.due[0])
+    sent, answered = expected_tokens(asked)
+
+    assert cost_before_call(SONNET, asked) == pytest.approx((sent * 2 * 1.25 + answered * 10) / 1e6)
+    assert cost_before_call("command:x", asked) is None
+    assert cost_before_call("host", asked) == 0.0
+
+
+FIRST = "1.opening.a"
+
+
+def call_intended(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> CallIntended:
+    return CallIntended(turn_id=turn, brief_digest="d", spec=by, called=by == OPUS, estimated_cost=estimate)
+
+
+def failed(n: int = 0, turn: str = FIRST, by: str = OPUS, *, billed: bool = False) -> CallFailed:
+    return CallFailed(turn_id=turn, spec=by, problem=f"overloaded {n}", maybe_billed=billed)
+
+
+def unusable(n: int, turn: str = FIRST, by: str = "host") -> Rejected:
+    reply = Reply(text=f"x{n}", brief_digest="d", spec=by)
+    return Rejected(turn_id=turn, problems=("No.",), reply=reply, absent=False)
+
+
+def opened(events: Iterable[Event] = (), **setup: Any) -> DebateState:
+    seated = {"a": (OPUS,), "b": (OPUS,), "judge": (OPUS,)}
+    return fold([debates.opened_event(rounds=1, cast=seated, **setup), *events])
+
+
+def committed(debate: DebateState) -> float:
+    """What a cap counts, of this debate alone and as the only one under a shared cap."""
+    alone, shared = Budget(CurrentState(debate)).committed(), SharedBudget(None)
+    shared.budget("one", CurrentState(debate))
+    assert shared.committed() == alone
+    shared.end_budget("one")
+    assert shared.committed() == alone
+    return alone
+
+
+def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
+    """What came of a call is its own: the call of a process that was killed before stays on the count, and so does a
+    call of a model whose seat the host has taken since."""
+    assert committed(opened([call_intended(estimate=0.7), call_intended(), failed()])) == pytest.approx(0.7)
+    assert committed(opened([call_intended(estimate=0.1), call_intended(), failed(billed=True)])) == pytest.approx(0.6)
+    assert committed(opened([call_intended(), call_intended(by="host"), unusable(0)])) == pytest.approx(0.5)
+    assert committed(opened([call_intended(), failed(), failed(1)])) == 0.0
+
+
+def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
+    """A seat is handed from the host to a model: its calls alone are counted, and none is of unknown price."""
+    seated = {"a": ("host",), "b": (OPUS,), "judge": (OPUS,)}
+    said = Reply(text="Tabs.", brief_digest="d", spec=OPUS, called=True, cost=0.25)
+    taken = [call_intended(by="host", estimate=None)] * 4
+    first = debates.opened_event(rounds=1, cast=seated)
+    debate = fold([first, *taken, Reassigned(seat="a", specs=(OPUS,)), call_intended()])
+    debate = apply(debate, Spoke(turn_id=FIRST, reply=said))
+    total = costs_of(debate).total
+
+    assert (total.calls, total.unpriced_calls, total.cost) == (1, 0, 0.25)
+    assert committed(debate) == 0.25
+
+
+class Bookkeeping:
+    """A debate under way, and what its calls have cost by a count of its own: $1 for a reply, $0.50 for a call that
+    was lost or is under way."""
+
+    def __init__(self, debate: DebateState, data: st.DataObject):
+        self.debate, self._draw = debate, data.draw
+        self.paid, self.under_way, self._events = 0.0, Counter[str](), count()
+
+    @property
+    def expected(self) -> float:
+        return self.paid + 0.5 * self.under_way.total()
+
+    def go_on(self) -> bool:
+        """Applies one event more; False if there is none."""
+        if not self.debate.due:
+            return schedule.turns_to_reopen(self.debate) != [] and self._draw(st.booleans()) and self._apply(Reopened())
+        turn = self._draw(st.sampled_from(self.debate.due))
+        kinds = ("sent", "host", "failed", "lost", "broken off", "unusable", "absent", "early end", *["reply"] * 6)
+        kind = self._draw(st.sampled_from(kinds))
+        if kind == "early end":
+            return self._apply(schedule.early_end(self.debate)) or True
+        if kind in ("sent", "host"):
+            self.under_way[turn.id] += kind == "sent"
+            return self._apply(call_intended(turn.id, OPUS if kind == "sent" else "host"))
+        if self._draw(st.booleans()):
+            self.under_way[turn.id] += 1
+            self._apply(call_intended(turn.id))
+        return self._ended(turn, kind)
+
+    def _ended(self, turn: Turn, kind: str) -> bool:
+        """Whatever came of a call, with or without its `CallIntended`."""
+        known = self.under_way[turn.id] > 0
+        kind = "failed" if kind == "lost" and not known else kind
+        event = self._outcome(turn, kind)
+        if event is not None and self._apply(event):
+            self.under_way[turn.id] -= known
+            self.paid += {"failed": 0.0, "lost": 0.5}.get(kind, 1.0)
+        return True
+
+    def _outcome(self, turn: Turn, kind: str) -> Event | None:
+        text = rehearse.reply_for(self.debate, turn)
+        reply = Reply(text=text, brief_digest=str(next(self._events)), spec=OPUS, called=True, cost=1.0)
+        if kind in ("failed", "lost"):
+            return failed(0, turn.id, billed=kind == "lost")
+        if kind == "broken off":
+            return failed(0, turn.id, billed=True).model_copy(update={"reply": reply})
+        if kind in ("unusable", "absent"):
+            absent = kind == "absent" and turn.judging and schedule.may_be_absent(self.debate, turn)
+            return Rejected(turn_id=turn.id, problems=("No.",), reply=reply, absent=absent)
+        return replies.parse_reply(self.debate, turn, reply, None, last=True)
+
+    def _apply(self, event: Event) -> bool:
+        before = self.debate
+        try:
+            self.debate = apply(before, event)
+        except OutOfTurn:
+            return False
+        return self.debate is not before
+
+
+@given(st.data(), st.sampled_from(sorted(resources.format_names())))
+def test_a_cap_counts_every_call_of_any_debate(data: st.DataObject, name: str) -> None:
+    """Whatever happens in a debate, with calls that are lost, phases that are left out and turns that are reopened, a
+    cap counts each reply and each call that is lost or under way, and forgets none."""
+    format = loader.load(name)
+    judges = {"judge": [OPUS] * data.draw(st.integers(1, 3))} if JUDGE in format.active_seats() else {}
+    setup: dict[str, Any] = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1}
+    setup["cast"] = dict.fromkeys(format.active_seats(), OPUS) | judges
+    book = Bookkeeping(fold([start.make_opened(make_settings(setup, format, "o.md"))]), data)
+    for _ in range(80):
+        if not book.go_on():
+            break
+        assert Budget(CurrentState(book.debate)).committed() == pytest.approx(book.expected)
