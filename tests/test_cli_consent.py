@@ -160,7 +160,7 @@ def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
     """When all is settled, `ask` lists what is still to be agreed to, and the block shows it: an output that was
     answered there too, since who answered is not known."""
     answers('strictness: strict\ncast: {a: "command:cat -u"}\n')
-    said = {"topic_ok": "yes", "positions_ok": "yes"}
+    said = {"topic_ok": "yes", "positions_ok": "yes", "context": "no"}
     debate("ask", "a.yaml", "topic=T")
     output = debate("ask", "a.yaml", f"output={outside}/r.md").json
     while output["status"] != "ready":

@@ -37,7 +37,7 @@ def confirmed(debate: Run) -> Any:
     moderate(ask(debate, "positions=auto"), PAIR)
     ask(debate)
     ask(debate, "positions_ok=yes")
-    ask(debate, "rounds=1")
+    ask(debate, "rounds=1", "context=no")
     ask(debate, "strictness=lenient")
     return ask(debate, "output=out")
 
@@ -151,21 +151,40 @@ def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
     first, dialog = ask(debate), ask(debate, "--dialog")
     assert dialog["questions"] == first["questions"]
     assert first.keys() - dialog.keys() == {"question", "settled", "trust"}
-    output = ask(
-        debate, "topic_ok=Yes (Recommended)", "positions=Auto", "rounds=2 rounds", "strictness=lenient (default)"
-    )
+    output = ask(debate, "topic_ok=Yes (Recommended)", "positions=Auto", "rounds=2 rounds", "context=No")
     moderate(output, PAIR)
     second = ask(debate)
-    ready = ask(debate, "output=Default: notes.md", "positions_ok=yes")
+    ready = ask(debate, "output=Default: notes.md", "positions_ok=yes", "strictness=lenient (default)")
 
-    assert [one["key"] for one in first["questions"]] == ["topic_ok", "positions", "rounds", "strictness"]
-    assert [one["key"] for one in second["questions"]] == ["positions_ok", "output"]
+    assert [one["key"] for one in first["questions"]] == ["topic_ok", "positions", "rounds", "context"]
+    assert [one["key"] for one in second["questions"]] == ["positions_ok", "strictness", "output"]
     assert first["questions"][0]["question"] == first["question"]["text"]
     for asked in (*first["questions"], *second["questions"]):
         assert 0 < len(asked["header"]) <= 12 and 2 <= len(asked["options"]) <= 4
         assert all(option["label"] and option["description"] for option in asked["options"])
     assert ready["status"] == "ready" and "Output: notes.md" in ready["show"]
     assert {"Rounds: 2", "Judge Strictness: lenient"} <= {*ready["show"]}
+
+
+def test_the_users_own_figures_are_asked_for(debate: Run, here: Path) -> None:
+    """A file is taken if it can be read, and shown in the block; one elsewhere still needs consent when it is opened.
+    What a flag of `open` adds to a confirmed setup is shown again."""
+    Path("ours.md").write_text("We deploy twice a day.", encoding="utf-8")
+    Path("more, still.md").write_text("And it takes an hour.", encoding="utf-8")
+    Path("../elsewhere.md").write_text("Theirs.", encoding="utf-8")
+    confirmed(debate)
+    for wrong, why in (("gone.md", "gone.md: can't be read"), ("yes", "'yes' names no file. Try: its path.")):
+        assert why in ask(debate, f"context={wrong}")["complaints"][0]
+    ready = ask(debate, "context=ours.md, ../elsewhere.md")
+    assert "Context: ours.md; ../elsewhere.md" in ready["show"] and [one["kind"] for one in ready["trust"]] == [
+        "context"
+    ]
+    assert debate("open", "--answers", "setup.yaml", "--json").code == 2
+    ask(debate, "context=ours.md")
+    opened = debate("open", "--answers", "setup.yaml", "--context", "more, still.md", "--json").json
+
+    assert "Context: more, still.md" in opened["show"]
+    assert "And it takes an hour." in Path(opened["turns"][0]["brief"]).read_text(encoding="utf-8")
 
 
 def test_the_rapporteur_may_be_named(debate: Run, here: Path) -> None:
@@ -192,7 +211,7 @@ def test_a_second_debate_starts_afresh(debate: Run, here: Path) -> None:
 
     assert refused.code == 2 and f"debate step {output['journal']}" in refused.json["complaints"][0]
     assert (again["status"], again["settled"]) == ("propose", {})
-    assert [one["key"] for one in asked["questions"]] == ["topic_ok", "positions", "rounds", "strictness"]
+    assert [one["key"] for one in asked["questions"]] == ["topic_ok", "positions", "rounds", "context"]
     assert Path("setup.opened-1.yaml").read_text(encoding="utf-8") == before
 
 

@@ -47,7 +47,7 @@ def question(setup_questions: SetupQuestions, state: SetupState) -> SetupQuestio
 
 TO_POSITIONS = (("topic", "tabs or spaces?"), ("topic", CLEAR), ("topic_ok", "yes"))
 TO_ROUNDS = (*TO_POSITIONS, ("positions", "auto"), ("positions", PAIR), ("positions_ok", "yes"))
-TO_READY = (*TO_ROUNDS, ("rounds", "3"), ("strictness", "strict"), ("output", "default"))
+TO_READY = (*TO_ROUNDS, ("rounds", "3"), ("context", "no"), ("strictness", "strict"), ("output", "default"))
 
 
 class TestOrder:
@@ -66,6 +66,7 @@ class TestOrder:
             "Should I assign the two positions, or do you have specific positions in mind?",
             "Researcher A will argue: Tabs are better. Researcher B will argue: Tabs are no better. Correct?",
             "How many debate rounds? (Default: 3)",
+            "Is there a file with your own figures and facts, for both sides to use?",
             "How strict should the judge be?",
             "Where should I save the debate report?",
         ]
@@ -150,7 +151,7 @@ class TestRounds:
 
         assert asked.key == "insist"
         assert "diminishing returns" in asked.text and "4 or 5" in asked.text
-        assert question(setup_questions, said(setup_questions, state, ("insist", "yes"))).key == "strictness"
+        assert question(setup_questions, said(setup_questions, state, ("insist", "yes"))).key == "context"
         assert question(setup_questions, said(setup_questions, state, ("insist", "no"))).key == "rounds"
 
 
@@ -225,7 +226,7 @@ def test_issues_of_the_users_own_are_confirmed_as_text() -> None:
 
 RULES = loader.load("adversarial")
 OWN = (*TO_POSITIONS, ("positions", "own"), ("position_a", "Tabs."), ("position_b", "Spaces."), ("positions_ok", "yes"))
-REST = (("rounds", "8"), ("insist", "yes"), ("strictness", "strict"), ("output", "o.md"))
+REST = (("rounds", "8"), ("insist", "yes"), ("context", "no"), ("strictness", "strict"), ("output", "o.md"))
 ORDER = [
     *("topic", "topic_ok", "positions", "position_a", "position_b", "positions_ok"),
     *("rounds", "insist", "strictness", "output"),
@@ -347,8 +348,9 @@ class TestFormats:
         setup_questions = made_questions(self.other(rounds=RoundLimits(default=1, most=1, insist=1)))
         state = said(setup_questions, SetupState(), *TO_ROUNDS)
 
-        assert question(setup_questions, state).key == "strictness"
-        ready = setup_questions.next(said(setup_questions, state, ("strictness", "strict"), ("output", "default")))
+        assert question(setup_questions, state).key == "context"
+        rest = (("context", "no"), ("strictness", "strict"), ("output", "default"))
+        ready = setup_questions.next(said(setup_questions, state, *rest))
         assert isinstance(ready, Ready) and "Rounds: 1\n" in ready.show
         assert answers.make_settings(state.answers, setup_questions.format, "o.md").rounds == 1
 

@@ -45,7 +45,7 @@ class TestOrder:
             "What is the debate topic or question? Please state it as clearly and specifically as possible.",
             "Who argues, and who judges?",
             "Researcher A will argue: It is right that: Tabs are better than spaces. Researcher B will argue: It",
-            "A file or an address with your numbers",
+            "Is there a file with your own figures and facts, for both sides to use?",
             "DEBATE SETUP ====================== Topic: Tabs are better than spaces. Researcher A",
             "Begin the debate?",
             "A rehearsal calls no model. The same debate with models would take ",

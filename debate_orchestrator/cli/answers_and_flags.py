@@ -208,13 +208,14 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
-    """The setup as confirmed; only its risks where a conversation, perhaps of another user, has shown the rest."""
+    """The setup as confirmed; only its risks if a conversation, perhaps of another user, has shown all, and no flag
+    changes it."""
     values = settings.model_dump() | {"output": output_text(files.report, settings.output)}
     questions = setup_questions(settings.format)
-    answers = read_answers(arguments)
-    is_confirmed = "setup" in answers and not _has_auto_positions(answers)
+    answers, flags = read_answers(arguments), settings_from_flags(arguments)
+    is_confirmed = "setup" in answers and not flags and not _has_auto_positions(answers)
     lines = questions.risk_lines(values) if is_confirmed else questions.confirmation_text(values).split("\n")
-    chosen_values = {**answers, **settings_from_flags(arguments)}
+    chosen_values = {**answers, **flags}
     no_rapporteur = chosen_values.get("issues") is False and chosen_values.get("brief") is False
     note = "" if no_rapporteur else rapporteur_note(settings, questions.format)
     return [*lines, *([note] if note else [])]

@@ -14,6 +14,7 @@ from typing import Any
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.engine.start import context_problems
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply, wait_for_replies
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import decode, parse_structured
@@ -211,6 +212,8 @@ def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuest
     new_state = questions.answer(state, key, str(value))
     if key == "output":
         DebateFiles.of_output(new_state.answers["output"]).must_be_new()
+    if key == "context" and (problems := context_problems(new_state.answers["context"])):
+        raise BadSettings(problems, hint="the path of a text file, several with commas, or no")
     cast = new_state.answers.get("cast", {}) if key == RAPPORTEUR else {}
     if RAPPORTEUR in cast and (problems := cast_problems({RAPPORTEUR: (cast[RAPPORTEUR],)})):
         raise BadSettings(problems)

@@ -5,6 +5,7 @@ Answers are a mapping with the keys of an answers file, wherever they come from:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin
@@ -88,7 +89,7 @@ SETTING_TEXTS = {
     "format": SettingText("`debate formats` lists them; the path of your own, as ./NAME", "adversarial", "NAME"),
     "first": SettingText("the side that speaks first: a or b", "a", "SIDE"),
     "feedback": SettingText("debaters hear the judge's feedback in their next round; they do by default", "true"),
-    "context": SettingText("a file that both sides may draw on; may be repeated", "[]", "FILE"),
+    "context": SettingText("a file that both sides may draw on; may be repeated", "[]", "FILE", label="Context"),
     "cast": SettingText(
         "the models; by default an agent host takes the turns (`open`), or Sonnet-level models argue and an Opus-level "
         "one judges (`run`)",
@@ -417,6 +418,15 @@ def number(text: str, types: Container[Any] = (float,)) -> float | str:
     return text if value is None else value
 
 
+def context_paths(text: str) -> list[str]:
+    """The files that an answer names with commas between; none for no. Raises BadSettings for an answer without any."""
+    if text.lower() in ("no", "n"):
+        return []
+    if text.lower() in ("yes", "y"):
+        raise BadSettings(f"context: {short_repr(text)} names no file.", hint="its path")
+    return [os.path.expanduser(path) for path in from_text("context", text)]
+
+
 def setting_of(name: str, text: str, format: Format) -> Any:
     """The value of a setting that a person typed. Raises BadSettings if it can't be chosen."""
     value = from_text(name, text)
@@ -481,7 +491,7 @@ def block_lines(answers: Mapping[str, Any], format: Format) -> list[str]:
     lines = []
     for name, texts in SETTING_TEXTS.items():
         value = answers.get(name)
-        if texts.label and value not in (None, default_of(name, format)):
+        if texts.label and value not in (None, [], default_of(name, format)):
             items = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             text = "yes" if value is True else "no" if value is False else sanitize.one_line(items)
             lines.append(f"{texts.label}: {text}")

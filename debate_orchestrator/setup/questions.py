@@ -50,10 +50,10 @@ _NO = ("no", "n", "false", "incorrect")
 _CHANGED_BY = {"framing": "topic", "topic_ok": "topic", "positions_ok": "position_a", "insist": "rounds"}
 """Each question that confirms a proposal, to the question by which the user changes that proposal. A confirmation is
 taken only after its question was asked."""
-_ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist")
+_ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist", "context")
 """Questions that can be asked in the same message as the next one. So can those of plain settings."""
-_WITH_SEVERAL_QUESTIONS = ("topic", "positions", "rounds", "insist")
-"""Settings that take more than one question. Any other question with the name of a setting is the only one for it."""
+_NOT_PLAIN = ("topic", "positions", "rounds", "insist", "context")
+"""Settings that take more than one question, or a list. Any other question with the name of a setting is plain."""
 _CHECKED_ALONE = ("topic", "positions", "rounds", "cast", "context", "format")
 """Settings that are checked one by one. So are the plain settings."""
 _MAX_TOGETHER = 4
@@ -76,9 +76,7 @@ class SetupQuestions:
 
     def __init__(self, format: Format, default_output: str = REPORT):
         self.words, self.format, self.default_output = question_texts(), format, default_output
-        self.plain_settings = tuple(
-            key for key in self.words.questions if key in SETTINGS and key not in _WITH_SEVERAL_QUESTIONS
-        )
+        self.plain_settings = tuple(key for key in self.words.questions if key in SETTINGS and key not in _NOT_PLAIN)
         """Settings that a question of the same name asks for, in its order, and that depend on no other answer."""
 
     # What comes next
@@ -126,6 +124,7 @@ class SetupQuestions:
         number = answered.get("rounds", 1)
         if number != answers.AUTO and number > limits.maximum:
             yield "insist", bool(answered.get("insist"))
+        yield "context", "context" in answered
         yield from ((key, key in answered) for key in self.plain_settings if len(self._choices(key)) != 1)
 
     def question(self, state: SetupState, key: str) -> SetupQuestion:
@@ -354,6 +353,8 @@ class SetupQuestions:
                 return self._take_rounds(state, text, origin)
             case "insist":
                 return self._take_more_rounds(state, text, origin)
+            case "context":
+                return with_answers(state, origin, context=answers.context_paths(text))
             case "rapporteur":
                 return self._take_rapporteur(state, text, origin)
         raise AssertionError(f"a question without an answer: {key}")

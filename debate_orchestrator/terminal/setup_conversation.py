@@ -13,8 +13,15 @@ from typing import Any
 
 from debate_orchestrator.core.positions import has_placeholders, positions_without_model
 from debate_orchestrator.core.settings import MODERATOR, Settings, seats_of_cast
-from debate_orchestrator.engine import rejudge
-from debate_orchestrator.setup.answers import cast_of, output_text, rapporteur_note, seats_needed, typed_text
+from debate_orchestrator.engine import rejudge, start
+from debate_orchestrator.setup.answers import (
+    cast_of,
+    context_paths,
+    output_text,
+    rapporteur_note,
+    seats_needed,
+    typed_text,
+)
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import (
     ModeratorTask,
@@ -185,7 +192,7 @@ class SetupConversation(SetupBase):
                 self._do_unaided(next_item)
             elif not self._takes_default(next_item):
                 return next_item.key
-        return _BEGIN if _CONTEXT in self.state.answers else _CONTEXT
+        return _BEGIN
 
     def _takes_default(self, ask: SetupQuestion) -> bool:
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
@@ -317,21 +324,16 @@ class SetupConversation(SetupBase):
             return
 
     def _ask_context(self) -> None:
-        wording = self.texts.questions[_CONTEXT]
-        current_answer = ", ".join(self.state.answers.get(_CONTEXT) or [])
-        help = self.texts.messages["kept"] if current_answer else wording.help
-        question = Question(
-            wording.text, (help,), default=current_answer or "none", path=True, recent=_earlier(current_answer)
-        )
+        current_answer = self.setup_questions.current_answer(self.state, _CONTEXT)
+        help = self.texts.messages["kept"] if current_answer else self.texts.help[_CONTEXT]
+        text = self.setup_questions.question(self.state, _CONTEXT).text
+        question = Question(text, (help,), default=current_answer or "none", path=True, recent=_earlier(current_answer))
         answer = self.ask_question(_CONTEXT, question)
-        path_list = [part.strip() for part in answer.split(",") if part.strip()] if answer.lower() != "none" else []
-        paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in path_list]
-        if missing := [path for path in paths if not os.path.isfile(os.path.expanduser(path))]:
-            raise BadSettings(
-                f"context: there is no file {one_line(missing[0])}.",
-                hint="a path, several with commas, or Enter for none",
-            )
-        self.state = with_answers(self.state, "user", context=[os.path.expanduser(path) for path in paths])
+        names = context_paths("no" if answer.lower() == "none" else answer)
+        paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in names]
+        if problems := start.context_problems(paths):
+            raise BadSettings(problems, hint="a path, several with commas, or Enter for none")
+        self.state = with_answers(self.state, "user", context=paths)
 
     def _page(self, address: str) -> str:
         """The file in which the text of a page is kept. Raises BadSettings if the page can't be had."""
@@ -367,7 +369,6 @@ class SetupConversation(SetupBase):
             output = {"output": output_text(files.report, answers["output"])} if files else {}
             block, _, countdown = self.setup_questions.confirmation_text(answers | output).rpartition("\n\n")
             lines = ["", self.texts.messages["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
-            lines += [f"Context: {', '.join(answers[_CONTEXT])}"] if answers.get(_CONTEXT) else []
             if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
                 lines.append(f"{note} Or choose `more`, `{_CAST}` and `seats`.")
             self.prompter.show(*lines, *([""] if problems else []), *problems)

@@ -17,7 +17,7 @@ ANSWERS = [
     ("What does Researcher A (Pro) argue?", ""),
     ("What does Researcher B (Con) argue?", " The team should stay with Go."),
     ("Correct?", "yes"),
-    ("A file or an address with your numbers", ""),
+    ("Is there a file with your own figures", ""),
     ("Begin the debate?", "more"),
     ("Which answer?", "output"),
     ("Where should I save the debate report?", "\x15reports/rust.md"),
