@@ -1,4 +1,4 @@
-"""The verbs that step in from outside the seats: a question from the floor, and an early end."""
+"""The verbs that step in from outside: a question from the floor, an early end, and what comes of reopening."""
 
 from __future__ import annotations
 
@@ -8,7 +8,20 @@ import puppets
 import pytest
 from conftest import Run, finish, place_finished_debate
 
-from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.core import rapporteur
+from debate_orchestrator.core.events import CallIntended, Rejected, Reopened
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.engine import start
+from debate_orchestrator.engine.debate import audience_question
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers import rehearse
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.setup.answers import make_settings
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.web import debate_list
 
 J = "report.journal.jsonl"
 WHY = "Why not next year?"
@@ -22,7 +35,7 @@ def opened(debate: Run, answers: Path) -> Run:
     return debate
 
 
-def brief(turn: str) -> str:
+def brief_file(turn: str) -> str:
     return Path(f"report.turns/{turn}.brief.md").read_text(encoding="utf-8")
 
 
@@ -35,8 +48,8 @@ def test_a_question_reaches_the_next_briefs(opened: Run) -> None:
     )
     assert "1.opening.b." in ran.out and f"Continue with `debate step {J}`." in ran.out
     finish(opened, opened("step", J, "--json").json, rounds=2)
-    assert WHY not in brief("1.opening.b") and WHY not in brief("1.challenge.a")
-    assert all(WHY in brief(turn) for turn in ("1.challenge.b", "1.verdict.judge", "2.rebuttal.b"))
+    assert WHY not in brief_file("1.opening.b") and WHY not in brief_file("1.challenge.a")
+    assert all(WHY in brief_file(turn) for turn in ("1.challenge.b", "1.verdict.judge", "2.rebuttal.b"))
     assert f"*From the floor:* {WHY}" in Path("report.md").read_text(encoding="utf-8")
 
 
@@ -96,3 +109,33 @@ def test_a_debate_that_is_being_driven(opened: Run) -> None:
     with JournalWriter(J):
         for ran in (opened("close", J), opened("floor", J, WHY)):
             assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err
+
+
+def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) -> None:
+    """The dissent record is asked for again, and the decision brief after it is there: reports, briefs, a search and
+    questions from the floor work as before."""
+    positions = {"a": "Tabs.", "b": "Spaces."}
+    setup = {"topic": "Tabs?", "positions": positions, "rounds": 1, "cast": "anthropic:claude-opus-5-5"}
+    opening = start.make_opened(make_settings(setup, loader.load("adversarial"), "o.md"))
+    debate = fold([opening])
+    with JournalWriter.create(here / "o.journal.jsonl", opening) as journal:
+        while debate.due:
+            turn = debate.due[0]
+            reply = Reply(text=rehearse.reply_for(debate, turn), brief_digest="d", spec="host")
+            outcome = replies.parse_reply(debate, turn, reply, None)
+            if turn.phase.name == "dissent":
+                outcome = Rejected(turn_id=turn.id, problems=("No.",), reply=reply, absent=True)
+            for event in (CallIntended(turn_id=turn.id, brief_digest="d", spec="host"), outcome):
+                debate = apply(debate, event)
+                journal.append(event)
+        journal.append(Reopened())
+    reopened = apply(debate, Reopened())
+
+    assert (left := set(debate.turns) - set(reopened.turns)) and left <= set(reopened.replies)
+    assert rapporteur.decision_brief_problems(reopened) == rapporteur.decision_brief_problems(debate)
+    assert rapporteur.unfixed_problems(reopened) == rapporteur.unfixed_problems(debate)
+    assert all(brief(reopened, turn) for turn in reopened.turns.values())
+    assert audience_question(reopened, "Why?").question == "Why?"
+    assert build_report(read(here / "o.journal.jsonl").entries).status == "paused"
+    first_words = " ".join(debate.replies["1.opening.a"].reply.text.split()[:3])
+    assert debate_list.search(first_words)[0]

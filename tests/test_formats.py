@@ -1,17 +1,31 @@
-"""Formats read from prompts/: what the shipped ones say, and the agenda that is shown of them."""
+"""Formats read from prompts/: what the shipped ones say, the agenda that is shown of them, the bounds of their numbers,
+and how what does not fit a model is reported."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
+from typing import Any, Literal
 
+import changed_formats
+import journals
 import pytest
+from conftest import Run
+from core import folding
 from core.folding import agenda as stages
 from core.folding import play_debate
 from corpus import for_each
-from own_formats import EXTENDING, FILES, write_format
+from own_formats import EXTENDING, FILES, FORMAT, write_format
+from pydantic import model_validator
+from scripted_debates import shipped_format
 
+from debate_orchestrator.core import shape_rules
+from debate_orchestrator.core.format import Format, InvalidFormat
+from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.formats import loader
+from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFormat
 
@@ -112,3 +126,168 @@ def test_only_a_name_is_a_format(name: str) -> None:
     with pytest.raises(BadFormat, match=r"adversarial.*`debate formats` lists them") as refused:
         resources.format_folder(name)
     assert "\n" not in refused.value.problems[0]
+
+
+WINNER = "    winner: {kind: choice, of: [a, b, tie, consensus]}\n"
+
+
+def nested(depth: int, **limits: Any) -> dict[str, Any]:
+    """A list of lists of ... lists of texts, each with the same limits."""
+    field: dict[str, Any] = {"kind": "list", **limits}
+    for _ in range(depth - 1):
+        field = {"kind": "list", **limits, "fields": {"x": field}}
+    return field
+
+
+def per_issue(depth: int) -> dict[str, Any]:
+    """Records within records, each of them for every issue."""
+    inner = {"kind": "text"} if depth == 1 else per_issue(depth - 1)
+    return {"kind": "record", "per_issue": True, "fields": {"x": inner}}
+
+
+TOO_LARGE = [
+    ({"kind": "list", "least": 1e9}, "has 1e+09 as `least`; it must be from 0 to 100"),
+    ({"kind": "list", "most": 101}, "has 101 as `most`; it must be from 0 to 100"),
+    ({"kind": "list", "least": -1}, "has -1 as `least`; it must be from 0 to 100"),
+    ({"kind": "number", "most": 1e300}, "has 1e+300 as `most`; it must be from -1,000,000 to 1,000,000"),
+    ({"kind": "number", "least": -1e300}, "has -1e+300 as `least`; it must be from -1,000,000 to 1,000,000"),
+    ({"kind": "text", "words": 0}, "has a number of words in `words` that is not from 1 to 20,000"),
+    ({"kind": "text", "asked_words": 10**30}, "has a number of words in `asked_words` that is not from 1 to 20,000"),
+    (nested(4, least=100, most=100), "characters; at most 400,000"),
+    (nested(2, least=100, optional=True), "final asks for replies of about"),
+    (per_issue(3), "characters; at most 400,000"),
+]
+
+
+@for_each(TOO_LARGE, "field", "said")
+def test_a_format_that_asks_for_too_much_is_refused(debate: Run, here: Path, field: dict[str, Any], said: str) -> None:
+    """It is refused in one sentence, in a file and in a journal, before anything is played."""
+    text = FORMAT.replace(WINNER, f"{WINNER}    extra: {json.dumps(field)}\n")
+    ran = debate("formats", str(write_format(here / "mine", format_yaml=text)))
+
+    assert ran.code == 2 and said in ran.err and "Traceback" not in ran.err
+    assert ran.err.count("mine/format.yaml:") == 1
+
+
+@for_each([field for field, _ in TOO_LARGE[::4]], "field")
+def test_a_journal_whose_format_asks_for_too_much_is_refused(debate: Run, here: Path, field: dict[str, Any]) -> None:
+    """No verb works with it."""
+    event = folding.opened(1).model_dump(mode="json")
+    event["format"]["shapes"]["final"]["extra"] = field
+    Path("x.journal.jsonl").write_bytes(journals.line(1, journals.START, event))
+    for verb in ("resume", "report", "check"):
+        ran = debate(verb, "x.journal.jsonl")
+        assert ran.code == 2 and "line 1 holds" in ran.err and "format: Value error, final" in ran.err, verb
+
+
+def test_a_brief_after_no_speech_is_rehearsed_or_reported() -> None:
+    """A format may have a decision brief and no speech; then a stand-in has none to name."""
+    data = shipped_format("adversarial").model_dump(mode="json")
+    for group in ("before", "round", "after"):
+        data[group] = [phase for phase in data[group] if phase["reply"] != "text"]
+    opened = folding.opened(1, rules=Format.model_validate(data), brief=True)
+    assert "ZeroDivisionError" not in estimate_debate(opened).sentence()
+
+
+def test_shipped_formats_are_far_from_the_bounds() -> None:
+    """A format of one's own may ask for many times what the shipped ones do."""
+    for name in changed_formats.SHIPPED:
+        format = shipped_format(name)
+        for shape in format.shapes.values():
+            tenfold = {f"{n}{key}": field for n in range(10) for key, field in shape.items()}
+            found = shape_rules.size_problem("x", tenfold, len(format.sides), len(format.rubric.criteria))
+            assert found is None or "fields; at most 300" in found[1]
+
+
+class Guest(FrozenModel):
+    """A guest at a table."""
+
+    name: str
+    age: int | None = None
+    diet: Literal["meat", "plants"] | int = "meat"
+
+
+class Dinner(FrozenModel):
+    """A model that does not hang together where a guest is called Nobody."""
+
+    host: str
+    guests: tuple[Guest, ...]
+    seats: dict[str, Guest] = {}
+    late: bool = False
+    price: float = 1.5
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Dinner:
+        wrong = [(("guests", n), f"{one.name} comes") for n, one in enumerate(self.guests) if one.name == "Nobody"]
+        wrong += [(("late",), f"{self.host} is late")] if self.late else []
+        if wrong:
+            raise InvalidFormat(wrong)
+        return self
+
+
+GOOD: dict[str, Any] = {"host": "Ann", "guests": [{"name": "Bob"}]}
+
+
+def problems_of(**changes: Any) -> list[str]:
+    made, problems = validate(Dinner, GOOD | changes, key_path)
+    assert made is None
+    return problems
+
+
+def test_what_fits_is_made() -> None:
+    """Data that fit make the value, without a complaint."""
+    made, problems = validate(Dinner, GOOD, key_path)
+    assert (made, problems) == (Dinner.model_validate(GOOD), [])
+
+
+MISFITS = [
+    ({"hots": "Ann"}, "hots: 'hots' is not a key here. Did you mean 'host'?"),
+    ({"guests": [{"nam": "Bob"}]}, "guests[0]: the key 'name' is missing."),
+    ({"guests": "Bob"}, "guests: 'Bob' should be a list."),
+    ({"guests": [{"name": "Bob", "age": "old"}]}, "guests[0].age: 'old' should be a whole number."),
+    ({"guests": [{"name": "Bob", "age": 1.5}]}, "guests[0].age: 1.5 should be a whole number."),
+    ({"guests": [{"name": 5}]}, "guests[0].name: 5 should be text. Put it in quotes."),
+    ({"guests": [{"name": "B", "diet": "plant"}]}, "guests[0].diet: 'plant' should be 'meat' or 'plants' or"),
+    ({"guests": [{"name": "B", "diet": "plant"}]}, "or a whole number. Did you mean 'plants'?"),
+    ({"guests": ["Bob"]}, "guests[0]: 'Bob' should be a mapping of keys to values."),
+    ({"seats": []}, "seats: [] should be a mapping of keys to values."),
+    ({"seats": {"top": {"name": None}}}, "seats.top.name: nothing should be text."),
+    ({"seats": {"top": {"name": "B", "agee": 1}}}, "seats.top.agee: 'agee' is not a key here. Did you mean 'age'?"),
+    ({"seats": {"top": {"name": "B", "price": 1}}}, "'price' is not a key here. Try: one of name, age, diet."),
+    ({"guests": [{"name": "B", "host": 1}]}, "guests[0].host: 'host' is not a key here. Try: one of name, age, diet."),
+    ({"seats": {1: {"name": "B"}}}, "should be a key that is text"),
+    ({"late": "perhaps"}, "late: 'perhaps' should be true or false."),
+    ({"price": "much"}, "price: 'much' should be a number."),
+    ({"host": {"a": ["long"] * 20}}, "host: a mapping should be text."),
+]
+
+
+def test_a_value_that_does_not_fit() -> None:
+    """Each wrong value is reported once, in words of everyday, with what it may have been."""
+    for changes, said in MISFITS:
+        problems = problems_of(**changes)
+        assert [one for one in problems if said in one], problems
+        assert len(problems) <= 2, changes
+
+
+def test_what_does_not_hang_together() -> None:
+    """Each misfit is a complaint of its own, at its own place."""
+    nobodies = [{"name": "Nobody"}, {"name": "Bob"}, {"name": "Nobody"}]
+    assert problems_of(guests=nobodies) == ["guests[0]: Nobody comes.", "guests[2]: Nobody comes."]
+
+
+def test_what_hangs_on_a_wrong_value_is_not_reported() -> None:
+    """Nothing is said of what depends on a value that is missing or wrong itself."""
+    assert problems_of(guests=[{}], late="perhaps") == [
+        "guests[0]: the key 'name' is missing.",
+        "late: 'perhaps' should be true or false.",
+    ]
+    assert problems_of(guests=3, late=True) == ["guests: 3 should be a list."]
+
+
+@for_each([((), ""), (("round", 0, "words"), "round[0].words"), (("a\nb",), r"'a\nb'"), (("x" * 500,), "characters")])
+def test_how_keys_are_written(keys: tuple[str | int, ...], said: str) -> None:
+    """Keys are written with dots and brackets, on one line, and cut where they are long."""
+    written = key_path(keys)
+    assert said in written
+    assert "\n" not in written and len(written) < 120

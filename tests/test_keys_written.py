@@ -1,14 +1,15 @@
-"""A key that is in any place of a journal, of imported rows, or of a tournament is in nothing that is made of
-them: no file, no page, no line that is printed."""
+"""A key that is in any place of a journal, of imported rows, or of a tournament is in nothing that is made of them: no
+file, no page, no line that is printed; nor if it was not known where they were written."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import contests
 import pytest
 from conftest import STATED, CommandResult, Run
-from contests import row, write_rows
+from contests import import_rows, row, write_rows
 from web_visitor import visiting
 
 from debate_orchestrator.reports import filing
@@ -143,3 +144,58 @@ def test_a_journal_belongs_to_its_debate_without_a_secret(here: Path) -> None:
     opened = held.make_opened(scheduled).with_text(redact.redact)
     assert "[key]" in opened.settings.topic
     held.must_belong(scheduled, [opened])
+
+
+LATER_KEY = "qqfindme-Ab3Kx9Zt7Lm2Pw8Rv4Yc"
+SETUP = (
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--rounds=1",
+    "--rehearse",
+)
+
+
+@pytest.fixture
+def known_later(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Two debates about a text that is a secret of the environment from then on."""
+    for name in ("one", "two"):
+        debate("run", f"--topic=Is {LATER_KEY} safe?", *SETUP, f"--output={name}.md")
+    assert LATER_KEY in Path("one.rehearsed.journal.jsonl").read_text(encoding="utf-8")
+    monkeypatch.setenv("DEPLOY_TOKEN", LATER_KEY)
+    return debate
+
+
+def test_no_file_made_of_a_journal_shows_it(known_later: Run) -> None:
+    """Reports, a comparison and the transcript for a reviewer have `[key]` in its place."""
+    one, two = "one.rehearsed.journal.jsonl", "two.rehearsed.journal.jsonl"
+    known_later("report", one, "--to", "r.json")
+    known_later("compare", one, two, "--to", "compared.md")
+    known_later("compare", one, two, "--to", "compared.html")
+    known_later("ballot", one, "--read", "read.md")
+    for name in ("r.json", "compared.md", "compared.html", "read.md"):
+        text = Path(name).read_text(encoding="utf-8")
+        assert LATER_KEY not in text and re.search(r"\\?\[key\\?\]", text), name
+    assert LATER_KEY not in known_later("replay", one, "--no-pace").out
+
+
+def test_no_page_of_a_journal_shows_it(known_later: Run) -> None:
+    """A search finds no part of it, and a comparison shows none."""
+    with visiting() as dashboard:
+        for address in ("/search?q=Ab3Kx9", "/search?q=safe", "/compare?debate=one.rehearsed&debate=two.rehearsed"):
+            assert "Ab3Kx9</mark>" not in dashboard.get(address).text and LATER_KEY not in dashboard.get(address).text
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_no_row_shows_it(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are imported have `[key]`, and so has all that is made of rows that were imported before."""
+    rows = [row(f"d{n}", "m1", "m2", "pro", topic=f"Is {LATER_KEY} safe?") for n in range(2)]
+    import_rows(debate, rows)
+    Path("t").rename("before")
+    monkeypatch.setenv("DEPLOY_TOKEN", LATER_KEY)
+    import_rows(debate, rows)
+    assert LATER_KEY in Path("before/rows.jsonl").read_text() and LATER_KEY not in Path("t/rows.jsonl").read_text()
+    assert debate("tournament", "report", "before").code == 0
+    files = [path for path in Path("before").rglob("*") if path.is_file() and path.name != "rows.jsonl"]
+    assert len(files) > 3 and not [path for path in files if LATER_KEY.encode() in path.read_bytes()]

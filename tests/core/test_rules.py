@@ -1,9 +1,14 @@
-"""Formats as data: what they may say, how turns are called, and debates that are nothing like the adversarial one."""
+"""Formats as data: what they may say, how turns are called, debates that are nothing like the adversarial one, and
+formats that do not hang together."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from core.folding import BALLOT, ONE_SIDED, converging, heard, make_format, opened, phase, play, play_debate
+from core.folding import BALLOT, ONE_SIDED, PLAIN, converging, heard, make_format, opened, phase, play, play_debate
+from corpus import for_each
+from pydantic import ValidationError
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import fold
@@ -69,3 +74,161 @@ def test_interventions_in_a_row(most: int, answered: list[int], converged_again:
     debate = play_debate(5, script={f"{n}.vote.judge": converging("a", "same") for n in range(1, 6)}, rules=made)
     assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by] == answered
     assert tally.rounds_converged_again(debate) == converged_again
+
+
+SPEECH = phase("speech", "a", "b")
+SHAPES, FINAL = PLAIN["shapes"], PLAIN["shapes"]["final"]
+CLERK = {"seats": PLAIN["seats"] | {"clerk": {"name": "C", "tag": "C"}}}
+SIDES = {"seats": {side: PLAIN["seats"][side] for side in "ab"}, "after": []}
+LABEL = {"kind": "choice", "of": ["x", "y"]}
+ONE, LATER = {"round": "first"}, {"round": "later"}
+LAST = {"round": "last", "rounds_at_least": 2}
+FORCED = phase("forced", "a", on="convergence")
+WIT = {"title": "Wit", "about": ""}
+
+
+def shaped(**fields: Any) -> dict[str, Any]:
+    """Changes that add fields to the final ballot."""
+    return {"shapes": SHAPES | {"final": FINAL | fields}}
+
+
+def rubric(**changes: Any) -> dict[str, Any]:
+    return {"rubric": PLAIN["rubric"] | changes}
+
+
+@for_each([
+        ({"round": [phase("x", "a"), phase("x", "b")]}, "two phases are called 'x'"),
+        ({"round": [phase("x", "c")]}, "names 'c' under seats, which is not a seat"),
+        ({"round": [phase("x", "a", heard_by=["z"])]}, "heard by 'z', which is not a seat"),
+        ({"round": [phase("x", "a", reply="poem")]}, "wants the shape 'poem'"),
+        ({"round": [phase("x", "a", order="shuffled")]}, "order"),
+        ({"round": [phase("x", "a", when={"round": "second"})]}, "round"),
+        ({"volume": "loud"}, "volume"),
+        ({"lines": {"concede": 5}}, "concede"),
+        ({"shapes": {"final": {"winner": {"kind": "guess"}}}}, "winner"),
+        (SIDES, "there must be a judge, or a format in which the debate is judged later"),
+        ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
+        ({"seats": PLAIN["seats"] | {"usher": PLAIN["seats"]["a"]}}, "'usher' is not a seat"),
+        ({"context_heard_by": ["z"]}, "context_heard_by names 'z'"),
+        ({"round": [phase("x", "a", refusals_heard_by=["z"])]}, "heard by 'z', which is not a seat"),
+        (CLERK | {"round": [phase("x", "clerk")]}, "has a clerk speak"),
+        (CLERK | {"round": [SPEECH, phase("x", "clerk", reply="final")]}, "the clerk hears nothing"),
+        ({"round": [phase("x", "a", option="sometimes")]}, "option"),
+        ({"round": [BALLOT | {"option": "blind"}]}, "has the option blind, but is not a vote before the rounds"),
+        ({"before": [phase("x", "a", option="blind")]}, "has the option blind, but is not a vote before the rounds"),
+        ({"each_round": True}, "each_round needs a phase with the option each round"),
+        ({"decided_by": "swing"}, "needs a vote before it"),
+        ({"mirror": True, "after": []}, "two sides that speak alike"),
+        ({"mirror": True, "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": []}, "two sides"),
+        ({"round": [phase("x", "a", least_words=9, most_words=5)]}, "at least 9 words and at most 5"),
+        ({"round": [phase("x", "a", reply="final", most_words=5)]}, "limits the length of a structured reply"),
+        ({"private": "think.*"}, "private"),
+        ({"quotes": {"tag": "Quote>"}}, "tag"),
+        ({"forbids": ["swearing"]}, "forbids"),
+        ({"after_refusal": "shame"}, "after_refusal"),
+        ({"shapes": {"final": {"label": LABEL}}, "winner_of": {"x": "a"}}, "the label 'y'"),
+        ({"winner_of": {"x": "anna"}}, "winner_of names 'anna', which is not a side"),
+        (shaped(winner={"kind": "choice", "of": ["a", "B"]}), "'winner' has the option 'B'; use only a, b, tie"),
+        (shaped(why={"kind": "text", "unless": {"mood": "bad"}}), "'mood', which is not a field beside it"),
+        (shaped(why={"kind": "text", "empty": "if it is clear"}), "says when it is null, and it never is"),
+        (shaped(why={"kind": "text", "title": "<b>"}), "without markdown or HTML"),
+        (shaped(why={"kind": "text", "when": {"round": 1}}), "depends on the round, which a field can't do"),
+        (shaped(a={"kind": "text"}, b={"kind": "flag"}), "final.a and final.b must be of one kind"),
+        (shaped(rows={"kind": "list", "fields": {"a": {"kind": "text"}, "b": {"kind": "url"}}}), "final.rows.a and"),
+        (rubric(criteria={}), "a criterion that always applies"),
+        (rubric(criteria={"wit": WIT | {"when": {"rounds_at_least": 2}}}), "a criterion that always applies"),
+        (rubric(criteria={"wit": WIT | {"least": 7}}), "the scale of criterion 'wit'"),
+        (rubric(criteria={"wit": WIT | {"weight": 0}}), "weight"),
+        (rubric(least=5), "the rubric's scale"),
+        (shaped(conceded={"kind": "list"}), "is a 'list' but must be a 'choice'"),
+        (shaped(convergence={"kind": "text"}), "is a 'text' but must be a 'record'"),
+        (shaped(convergence={"kind": "record", "fields": {"zz": {"kind": "text"}}}), "got no 'detected'"),
+        (shaped(label={"kind": "flag"}), "is a 'flag' but must be a 'choice'"),
+        (shaped(follow_up={"kind": "flag"}), "is a 'flag' but must be a 'text'"),
+        (shaped(feedback={"kind": "text"}), "expected one for each side"),
+        (shaped(strength={"kind": "choice", "per_side": True}), "expected a single value"),
+        (shaped(scores={"kind": "scores", "per_issue": True}), "expected a value that is not one for each issue"),
+        (shaped(scores={"kind": "scores", "optional": True}), "'scores' can't depend on a condition"),
+        (shaped(scores={"kind": "scores", "when": {"rounds_at_least": 2}}), "'scores' can't depend on a condition"),
+        (shaped(winner={"kind": "choice", "unless": {"sure": False}}, sure={"kind": "flag"}), "'winner' can't depend"),
+        (shaped(rows={"kind": "list", "when": {"strictness": "strict"}}), "'rows' can't depend on a condition"),
+        (shaped(rows={"kind": "list"}), "'rows' must be a list of records"),
+        (shaped(rows={"kind": "list", "fields": {"turns": {"kind": "text"}}}), "is a 'text' but must be a 'turns'"),
+        (shaped(unsupported_claims={"kind": "list", "fields": {"claim": {"kind": "text"}}}), "got no 'seat'"),
+        (shaped(strongest={"kind": "flag", "per_side": True}), "is a 'flag' but must be a 'text'"),
+        (shaped(weakest={"kind": "text", "per_side": True, "optional": True}), "'weakest' can't be null"),
+        (shaped(weakest={"kind": "text"}), "expected one for each side"),
+        (shaped(conceded={"kind": "choice", "of": ["neither"]}), "'conceded' has the option 'neither'; use only a, b"),
+        (shaped(unresolved_questions={"kind": "list", "fields": {"x": {"kind": "text"}}}), "must be a list of texts"),
+        ({"round": [BALLOT | {"when": ONE}, FORCED, BALLOT | {"name": "two", "when": LATER}]}, "after phase 'forced'"),
+        (shaped(side={"kind": "choice", "of": ["x"] * 2}), "final.side .* twice"),
+        (shaped(side={"kind": "choices", "of": [f"x{n}" for n in range(101)]}), "101 options; at most 100"),
+        (shaped(side={"kind": "choice", "of": ["x" * 201]}), "at most 200 characters"),
+        (rubric(strictness={f"s{n}": PLAIN["rubric"]["strictness"]["strict"] for n in range(21)}), "at most 20"),
+        (rubric(strictness={}), "at least one strictness"),
+    ])  # fmt: skip
+def test_ill_made_formats(row: tuple[dict[str, Any], str]) -> None:
+    """A format that could not be held as it says is refused, and what is wrong is named."""
+    changes, said = row
+    with pytest.raises(ValidationError, match=said):
+        make_format(**changes)
+
+
+@for_each(
+    [
+        SIDES | {"judged_by": "plain", "shapes": {}},
+        SIDES | {"judged_by": "plain"} | rubric(criteria={"wit": WIT}),
+        {"shapes": {"final": FINAL}} | rubric(criteria={}),
+        {"before": [BALLOT | {"option": "blind"}], "decided_by": "swing"},
+        {"round": [SPEECH, BALLOT | {"option": "each round"}], "each_round": True, "mirror": True},
+        {"round": [phase("x", "a", least_words=5, most_words=5)]},
+        shaped(label={"kind": "choice", "of": ["x"]}),
+        shaped(winner={"kind": "choice", "of": ["a", "b", "tie", "consensus", "no decision"]}),
+        shaped(a={"kind": "text", "about": "what Anna holds"}, b={"kind": "text", "about": "what Ben holds"}),
+        ONE_SIDED,
+        {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LATER}]},
+        {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LAST}]},
+        {"private": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},
+    ]
+)
+def test_well_made_formats(changes: dict[str, Any]) -> None:
+    """A rubric's criteria are needed where something is scored; a judge where none judges later."""
+    assert make_format(**changes)
+
+
+def test_which_phases_are_votes() -> None:
+    """A vote is a judge's reply with scores, a winner or a label; what a side fills in never is."""
+    shapes = SHAPES | {"rows": {"rows": {"kind": "list"}}, "label": {"label": {"kind": "choice", "of": ["x"]}}}
+    made = make_format(shapes=shapes, winner_of={"x": "tie"})
+    steps = {
+        one: made.model_copy().round[0].model_copy(update={"seats": ("judge",), "reply": one}) for one in made.shapes
+    }
+    assert [name for name, step in steps.items() if made.is_vote(step)] == ["ballot", "final", "label"]
+    assert not made.is_vote(steps["final"].model_copy(update={"seats": ("a", "b")}))
+    assert not made.is_vote(made.round[0])
+
+
+def test_every_phase_has_a_seat_and_a_name_of_its_own() -> None:
+    """Phases without seats, and too many of them, are reported once and not one by one."""
+    many = [phase(f"p{n}", "a") for n in range(251)]
+    with pytest.raises(ValidationError, match="251 phases in `round`; at most 250"):
+        make_format(round=many)
+    assert len(make_format(round=many[:250]).round) == 250
+    with pytest.raises(ValidationError, match="phase 'x' has no seats"):
+        make_format(round=[phase("x")])
+
+
+def test_a_vote_before_the_rounds_is_blind() -> None:
+    """A vote before the first word has the option blind: as any other vote it counts nowhere."""
+    with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
+        make_format(before=[BALLOT])
+
+
+@for_each([({"when": {"rounds_at_least": 1}}, 1), ({"when": {"round": 3}}, 3)])
+def test_judges_vote_once_in_a_round(row: tuple[dict[str, Any], int]) -> None:
+    """A debate in which judges would vote twice in a round can't be opened; one of fewer rounds can."""
+    changes, rounds = row
+    made = make_format(round=[SPEECH, BALLOT, BALLOT | {"name": "two"} | changes])
+    with pytest.raises(ValidationError, match="judges vote twice"):
+        opened(rounds, rules=made)
+    assert rounds == 1 or opened(rounds - 1, rules=made)
