@@ -37,7 +37,7 @@ async def stopped(seconds: float) -> None:
 
 
 def test_time_in_which_the_process_was_stopped_does_not_count() -> None:
-    """Neither once nor several times, but for the second up to the next look at the clock. There is a second left
+    """Neither once nor several times, but for the second up to the next check of the clock. There is a second left
     after a stop at least."""
 
     async def wait() -> list[float]:
@@ -61,7 +61,7 @@ def test_time_in_which_the_process_was_stopped_does_not_count() -> None:
 
 
 def test_a_machine_that_is_always_late_does_not_wait_for_ever() -> None:
-    """Where each look at the clock is late, the time is over after as many of them as it has seconds."""
+    """Where each check of the clock is late, the time is over after as many of them as it has seconds."""
 
     async def wait() -> float:
         loop, begun = asyncio.get_running_loop(), leaped()

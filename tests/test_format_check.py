@@ -104,18 +104,18 @@ def changed_format(**changes: Any) -> Format:
 
 
 @pytest.mark.parametrize(
-    ("limits", "plain", "unusual"),
+    ("limits", "plain", "edge_cases"),
     [
         ({"default": 1, "most": 1, "insist": 1}, [1], [1]),
         ({"default": 1, "most": 3, "insist": 3}, [1, 2, 3], [1, 2]),
         ({"default": 4, "most": 50, "insist": 60}, [1, 2, 4, 60], [1, 4]),
     ],
 )
-def test_the_debates_that_are_tried(limits: dict[str, int], plain: list[int], unusual: list[int]) -> None:
-    """Plain debates of few rounds, the default and the largest number; unusual ones of one round and of several."""
+def test_the_debates_that_are_tried(limits: dict[str, int], plain: list[int], edge_cases: list[int]) -> None:
+    """Plain debates of few rounds, the default and the largest number; edge cases of one round and of several."""
     tried = format_check.dry_runs(changed_format(rounds=limits))
     assert [rounds for rounds, scenario in tried if scenario == format_check.PLAIN] == plain
-    assert [rounds for rounds, scenario in tried if scenario == format_check.UNUSUAL[0]] == unusual
+    assert [rounds for rounds, scenario in tried if scenario == format_check.EDGE_CASES[0]] == edge_cases
 
 
 @pytest.mark.slow

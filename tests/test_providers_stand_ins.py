@@ -313,7 +313,7 @@ def test_pages_are_fetched_and_kept(site: Site, tmp_path: Path) -> None:
     """Each quote that was cited in the round is looked for on its page, and the pages are kept in the folder."""
     debate = cited(site.url("/"), site.url("/none"))
     clerk = Clerk("fetch", CurrentState(debate), site.fetcher)
-    clerk.pages_folder = str(tmp_path / "kept")
+    clerk.evidence_folder = str(tmp_path / "kept")
 
     first, second = checks(debate, clerk)
 

@@ -106,7 +106,7 @@ def debates(folder: Path) -> Iterator[DebateState]:
         own,
         *(loader.load_with_templates(name) for name in ("adversarial", "claim")),
     ):
-        for scenario in (format_check.PLAIN, *format_check.UNUSUAL):
+        for scenario in (format_check.PLAIN, *format_check.EDGE_CASES):
             yield fold([format_check.opening_event(made, texts, 2, scenario=scenario)])
 
 

@@ -81,7 +81,7 @@ def at_terminal(stream: TextIO) -> bool:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Prints a JSON object with the version of its schema, in ASCII for any terminal, and compact, since agents pay."""
+    """Prints a JSON object with the version of its schema: in ASCII for any terminal, compact to save tokens."""
     _print_json(value, sys.stdout, separators=(",", ":"))
 
 

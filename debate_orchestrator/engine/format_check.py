@@ -55,17 +55,17 @@ class Scenario(NamedTuple):
     """The course of a debate."""
 
     name: str
-    eventful: bool = False
+    all_features: bool = False
     """Whether both sides converge in every round, the first speaker declines once, two judges vote with every option
     on, and there is a context file."""
     concedes: bool = False
     """Whether the first speaker concedes at once."""
 
 
-_EVENTFUL: Mapping[str, str | bool] = {"detected": True, "side": "both", "findings": True}
-"""The findings of stand-ins in an eventful debate."""
+_ALL_FINDINGS: Mapping[str, str | bool] = {"detected": True, "side": "both", "findings": True}
+"""What stand-ins find in a debate with all features."""
 PLAIN = Scenario("a plain debate")
-UNUSUAL = (Scenario("an eventful debate", eventful=True), Scenario("a short debate", concedes=True))
+EDGE_CASES = (Scenario("a full-featured debate", all_features=True), Scenario("a conceded debate", concedes=True))
 
 
 def opening_event(
@@ -74,23 +74,23 @@ def opening_event(
     """The first event of a debate by a format, with a stand-in in every seat."""
     sides = format.sides
     cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.active_seats(format.optional_phases), (rehearse.KIND,))
-    cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}
-    context = (ContextFile(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
+    cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.all_features and JUDGE in cast else {}
+    context = (ContextFile(name="material.md", text="Something to draw on."),) if scenario.all_features else ()
     settings = Settings(
         topic="Whether a stand-in has a point.",
         positions={side: f"{format.name_of(side)} has a point." for side in sides},
         rounds=rounds,
         strictness=strictness or next(iter(format.rubric.strictness)),
-        first=sides[-1] if scenario.eventful else sides[0],
-        search=scenario.eventful,
+        first=sides[-1] if scenario.all_features else sides[0],
+        search=scenario.all_features,
         context=tuple(file.name for file in context),
         format=format.name,
         cast=cast,
-        mirror=scenario.eventful and format.can_be_mirrored,
-        each_round=scenario.eventful and "each round" in format.optional_phases,
+        mirror=scenario.all_features and format.can_be_mirrored,
+        each_round=scenario.all_features and "each round" in format.optional_phases,
         issues=ISSUES in format.optional_phases,
         brief=DECISION_BRIEF in format.optional_phases,
-        blind=format.decided_by == "swing" or (scenario.eventful and PRE_DEBATE_VOTE in format.optional_phases),
+        blind=format.decided_by == "swing" or (scenario.all_features and PRE_DEBATE_VOTE in format.optional_phases),
     )
     return Opened(
         schema_version=SCHEMA,
@@ -129,12 +129,12 @@ def dry_run_problems(format: Format, templates: Mapping[str, str], location_of: 
 
 def dry_runs(format: Format) -> list[tuple[int, Scenario]]:
     """The numbers of rounds to try, each with how the debate goes: plain debates of the smallest, the default and the
-    largest number, and unusual ones of one round and of the default number or two."""
+    largest number, and the edge cases with one round and with the default number or two."""
     limits = format.rounds
     two = min(2, limits.maximum_if_insisted)
     plain = sorted({1, two, limits.default, limits.maximum_if_insisted})
-    unusual = sorted({1, max(two, limits.default)})
-    return [*product(plain, [PLAIN]), *product(unusual, UNUSUAL)]
+    edge_cases = sorted({1, max(two, limits.default)})
+    return [*product(plain, [PLAIN]), *product(edge_cases, EDGE_CASES)]
 
 
 def _problems(
@@ -189,14 +189,14 @@ def _unrendered(debate: DebateState, turn: Turn) -> list[str]:
 
 
 def _reply_text(debate: DebateState, turn: Turn, scenario: Scenario) -> str:
-    """A stand-in's reply. In an unusual debate the first speaker declines or concedes."""
+    """A stand-in's reply. In the edge cases the first speaker declines or concedes."""
     text = f"A stand-in speaks in {turn.id}."
     text = " ".join([text] * (1 + (turn.phase.min_words or 0) // len(text.split())))
     if debate.shape(turn) is not None:
-        text = rehearse.reply_for(debate, turn, _EVENTFUL if scenario.eventful else {})
+        text = rehearse.reply_for(debate, turn, _ALL_FINDINGS if scenario.all_features else {})
     elif turn.speaking and not any(earlier.speaking for earlier in schedule.turns_taken(debate)):
         lines = debate.format.lines
-        if scenario.eventful or scenario.concedes:
+        if scenario.all_features or scenario.concedes:
             text = f"{text}\n\n{lines.concede if scenario.concedes else lines.decline}"
     return text
 

@@ -105,14 +105,14 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> QuoteMatch:
         reason_for_doubt = "it holds a mark that stands in place of what a page shows"
     elif not all(map(_is_enough, parts)):
         reason_for_doubt = "one of its parts is too short to count"
-    elif any(_echoes(address, part.text) for address in addresses for part in parts):
+    elif any(_address_contains_quote(address, part.text) for address in addresses for part in parts):
         reason_for_doubt = "the address holds words of it too, so that the page may only repeat what it was asked"
     matches = [match for reading in readings(quote) if (match := _exact(_parts(reading), searched, reason_for_doubt))]
     verified = [match for match in matches if match.state == "verified"]
     return next(iter(verified + matches), None) or _closest([part.text for part in parts], searched)
 
 
-def _echoes(address: str, part: str) -> bool:
+def _address_contains_quote(address: str, part: str) -> bool:
     """Whether an address, as a server may read it, holds `WORDS` words of the part in a row with 8 letters or more, or
     words with `ECHO_SHARE` of its letters, in any order and even if misspelt slightly. A server may decode the
     address and drop tags. An address that is not plain UTF-8 may hold anything, so it counts as one that does."""
@@ -127,7 +127,10 @@ def _echoes(address: str, part: str) -> bool:
         without_tags = _TAG.sub("", text)
         forms |= dict.fromkeys(map(_letters, (text, without_tags, _NAME.sub("", without_tags))))
     words = [letters for word in words_of(part) if (letters := _letters(word))]
-    return any(any(run in letters for run in _runs(words)) or _share(words, letters) >= ECHO_SHARE for letters in forms)
+    return any(
+        any(run in letters for run in _shortest_runs(words)) or _share(words, letters) >= ECHO_SHARE
+        for letters in forms
+    )
 
 
 def _share(words: list[str], letters: str) -> float:
@@ -142,7 +145,7 @@ def _share(words: list[str], letters: str) -> float:
     return sum(found_lengths) / max(1, len("".join(words)))
 
 
-def _runs(words: list[str]) -> Iterator[str]:
+def _shortest_runs(words: list[str]) -> Iterator[str]:
     """The shortest run of enough words from each word on, as letters; all of them where none is enough."""
     ends = [
         next((n for n in range(first + WORDS, len(words) + 1) if len("".join(words[first:n])) >= 8), 0)

@@ -281,10 +281,10 @@ def _script_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str
     )
     if text.startswith("[") and text.endswith("]"):
         return (SUBSCRIPT, "") if is_subscript else ("", "")
-    return _marks_around(text, SUBSCRIPT if is_subscript else SUPERSCRIPT, preceding, _behind(node))
+    return _marks_around(text, SUBSCRIPT if is_subscript else SUPERSCRIPT, preceding, _text_after(node))
 
 
-def _behind(node: Any) -> str:
+def _text_after(node: Any) -> str:
     """The text right after an element."""
     following = node.getnext()
     return node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
@@ -314,7 +314,7 @@ def _linked_footnote(node: Any, preceding: str) -> str:
     """The marker of a footnote whose numbers link within the page, in superscript or right after a word; else empty."""
     text, before = " ".join(node.text_content().split()), preceding.rstrip()
     label = re.fullmatch(rf"([\[(]?)({FOOTNOTE_NUMBERS})[\])]?", text)
-    if label is None or not _links_to_place(node) or _behind(node)[:1].isalnum():
+    if label is None or not _links_to_place(node) or _text_after(node)[:1].isalnum():
         return ""
     follows_directly = node.tag == "a" and node.find(".//sup") is None and _ENDS_IN_WORD.search(preceding) is not None
     if node.tag != "sup" and not follows_directly:

@@ -25,7 +25,7 @@ from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.redact import redact
 
 _POLL_SECONDS = 0.3
-"""Seconds between two looks for a reply."""
+"""The polling interval for replies, in seconds."""
 _QUIET_SECONDS = 1.0
 """Seconds without a change after which a reply file is taken for whole."""
 

@@ -82,13 +82,13 @@ def parse_reply(
     if shape is None:
         speech = speech_rules.visible_as_quoted(debate, reply.text, turn.phase)
         if recorded_outcome is not None:  # it was taken when it was recorded
-            _check_audible(debate, turn, speech)
+            _check_not_blank(debate, turn, speech)
             return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_outcome.concedes and turn.speaking)
         _check_size(turn, speech)
         lines, letters = debate.format.lines, code.text if code else ""
         if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply, letters):
             return Declined(turn_id=turn.id, reply=reply)
-        _check_audible(debate, turn, speech)
+        _check_not_blank(debate, turn, speech)
         if reply.spec != model_spec.HUMAN:
             _check_min_words(debate, turn, speech)
         concedes = turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply, letters)
@@ -167,7 +167,7 @@ def _check_size(turn: Turn, speech: VisibleText) -> None:
         )
 
 
-def _check_audible(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
+def _check_not_blank(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
     """Raises BadReply for a speech with nothing that others can hear."""
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")

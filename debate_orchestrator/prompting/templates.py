@@ -90,7 +90,7 @@ def _as_list(lazy: Callable[..., Any]) -> Callable[..., Any]:
 
 def _finalize(value: Any) -> Any:
     if not isinstance(value, _PLAIN):
-        raise TypeError(f"a {type(value).__name__} is put out, which is not a plain value")
+        raise TypeError(f"can't print a {type(value).__name__}: only plain values can be printed")
     return value
 
 

@@ -297,7 +297,7 @@ class ApiModel(Provider):
         if wrapped and call_errors.is_refused_connection(error):
             return call_errors.unreachable_server(self.name, what, reached=self._reached)
         if wrapped and call_errors.is_without_connection(error):
-            # It is no sign that no server is there, so it is waited for as long as for one that was reached.
+            # The server may be there all the same, so it is retried for as long as one that has answered.
             return call_errors.unreachable_server(self.name, what, reached=True)
         return call_errors.broken_reply(self.name, what, partial)
 

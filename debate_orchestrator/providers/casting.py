@@ -85,10 +85,10 @@ def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def make_providers(
-    current: CurrentState, pages_folder: str | None = None, permissions: Permissions = NO_PERMISSIONS
+    current: CurrentState, evidence_folder: str | None = None, permissions: Permissions = NO_PERMISSIONS
 ) -> dict[str, Provider]:
     """The provider of every seat that has one; seats with the same spec share it. Pages that are fetched are kept in
-    `pages_folder`. Raises BadSettings if the cast can't be used."""
+    `evidence_folder`. Raises BadSettings if the cast can't be used."""
     cast = current.state.cast
     if problems := cast_problems(cast) or unencrypted_problems(cast, permissions):
         raise BadSettings(problems)
@@ -100,7 +100,7 @@ def make_providers(
             if spec != model_spec.HOST:
                 by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)
     for provider in by_spec.values():
-        provider.pages_folder = pages_folder
+        provider.evidence_folder = evidence_folder
     return by_seat
 
 

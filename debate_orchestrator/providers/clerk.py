@@ -44,7 +44,7 @@ class Clerk(Provider):
         from debate_orchestrator.evidence.check import check
         from debate_orchestrator.evidence.fetch import Fetcher
 
-        folder = None if self.pages_folder is None else Path(self.pages_folder)
+        folder = None if self.evidence_folder is None else Path(self.evidence_folder)
         fetcher = (self._fetcher or Fetcher)()
         results = await asyncio.gather(*(check(cited["url"], cited["quote"], folder, fetcher) for cited in citations))
         return [

@@ -31,7 +31,7 @@ class ProviderLimits(NamedTuple):
     """Each limit is far above what a working server needs, and low enough to hold in memory."""
 
     max_reply_chars: int = replies.MAX_SIZE
-    """Characters of text that a server, and bytes that a program, may answer with: no longer reply can be taken."""
+    """The longest reply that is taken: characters of text from a server, bytes from a program."""
     max_received_chars: int = 8_000_000
     """Characters of everything in a reply, with thinking and the results of searches: a million tokens' thinking
     takes about half of it."""

@@ -41,7 +41,7 @@ class Provider:
     """Whether calls with the same beginning get cheaper once the first of them has begun to reply."""
     turn_taker: TurnTaker | None = None
     """The person for the turns of a human seat; None until the terminal or the browser provides one."""
-    pages_folder: str | None = None
+    evidence_folder: str | None = None
     """The folder for pages that are fetched; None keeps nothing."""
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:

@@ -216,7 +216,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         conceded=tally.conceding_side(debate),
         rounds=rounds,
         judging=judging,
-        votes=tuple(_vote(vote, judging.scales.full_probability) for vote in votes),
+        votes=tuple(_vote(vote, judging.scales.max_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
         decision_brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed_claims(record.fields or {}, debate.format.sides)) if record else None,
@@ -246,7 +246,7 @@ def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
         title=format.title,
         about=f"{format.title}. {format.about}",
         criteria={name: format.rubric.criteria[name].title for name in debate.criteria},
-        score_most=float(judging.scales.score) if judging.scales.score else None,
+        score_most=float(judging.scales.max_score) if judging.scales.max_score else None,
     )
 
 
@@ -394,15 +394,15 @@ def _votes(debate: DebateState) -> list[Vote]:
     ]
 
 
-def _vote(vote: Vote, full_probability: Fraction) -> VoteReport:
+def _vote(vote: Vote, max_probability: Fraction) -> VoteReport:
     place, _, _ = vote.turn_id.partition(".")
     return VoteReport(
         judge=vote.judge,
         place="start" if place == "start" else "final" if place == "final" else "round",
         round=int(place) if place.isdigit() else None,
         turns=(vote.turn_id, vote.turn_id + MIRRORED) if vote.shown_mirrored else (vote.turn_id,),
-        original=_as_share(vote.original, full_probability),
-        mirrored=_as_share(vote.mirrored, full_probability),
+        original=_as_share(vote.original, max_probability),
+        mirrored=_as_share(vote.mirrored, max_probability),
         absent=vote.absent,
         stable=vote.stable,
         counts_as=vote.winner,
@@ -411,11 +411,11 @@ def _vote(vote: Vote, full_probability: Fraction) -> VoteReport:
     )
 
 
-def _as_share(ballot: ParsedBallot | None, full_probability: Fraction) -> ParsedBallot | None:
+def _as_share(ballot: ParsedBallot | None, max_probability: Fraction) -> ParsedBallot | None:
     """The ballot with its probability from 0 to 1."""
     if ballot is None or ballot.probability is None:
         return ballot
-    return ballot.model_copy(update={"probability": ballot.probability / full_probability})
+    return ballot.model_copy(update={"probability": ballot.probability / max_probability})
 
 
 def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: JudgingReport) -> VerdictReport | None:
@@ -424,7 +424,7 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
         return None
     label = wording.label_of(verdict)
     scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.votes)
-    share = None if verdict.probability is None else verdict.probability / judging.scales.full_probability
+    share = None if verdict.probability is None else verdict.probability / judging.scales.max_probability
     values: dict[str, Any] = {
         "decided": wording.decision_text(verdict, judging.scales),
         "totals": verdict.totals if scored else {},

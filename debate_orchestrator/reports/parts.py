@@ -17,7 +17,7 @@ from debate_orchestrator.core.values import FrozenModel, Number
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, Vote
 from debate_orchestrator.core.visible_text import Quote
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.wording import Scales
+from debate_orchestrator.reports.wording import VoteScales
 from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
 
 DOLLAR_DECIMALS = 9
@@ -188,7 +188,7 @@ class JudgingReport(Part):
     """The fields of a judge's votes in the rounds; empty if rounds are not judged one by one."""
     final_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
     """The fields of a judge's vote after the last round."""
-    scales: Scales = Field(default=Scales(), exclude=True)
+    scales: VoteScales = Field(default=VoteScales(), exclude=True)
     format: Format = Field(exclude=True)
     """The format, with its rubric."""
     labelled: bool = Field(default=False, exclude=True)
@@ -219,7 +219,7 @@ class VerdictReport(Verdict, Part):
     decided: str
     """In a few words: `Winner: A (narrow)`."""
     win_probability: Number | None = Field(serialization_alias="probability")
-    """The mean of what judges give the winner, from 0 to 1; null if they do not bet."""
+    """The mean of what judges give the winner, from 0 to 1; null if the ballots have no probability."""
 
 
 class DisputedClaim(Part):

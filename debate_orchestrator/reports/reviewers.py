@@ -19,7 +19,7 @@ from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.provenance import only_stand_ins_judged
 from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
-from debate_orchestrator.reports.wording import Scales, named_by, winner_word
+from debate_orchestrator.reports.wording import VoteScales, named_by, winner_word
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import quoted, without_quotation_marks
 
@@ -175,7 +175,7 @@ def _reviewer(ballot: ReviewerBallot) -> _Rater:
     return _Rater(name, what, ballot.rounds, ballot.final, before, after)
 
 
-def _cell(parsed_ballot: ParsedBallot | None, scales: Scales) -> str:
+def _cell(parsed_ballot: ParsedBallot | None, scales: VoteScales) -> str:
     return "no ballot that counts" if parsed_ballot is None else wording.ballot_line(parsed_ballot, scales)
 
 

@@ -388,7 +388,7 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
         return None
     first, second = report.positions
     if report.judging.labelled:
-        highest = Fraction(report.judging.scales.score or "0")
+        highest = Fraction(report.judging.scales.max_score or "0")
         if verdict.label is None or verdict.score is None or not highest:
             return None
         text = f"{decimals(verdict.score)} on a scale from 0 to {decimals(highest)}"

@@ -22,12 +22,13 @@ from debate_orchestrator.util.sanitize import count_words, one_line, quoted
 SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
 
 
-class Scales(FrozenModel):
-    """The format of the numbers of a format's votes."""
+class VoteScales(FrozenModel):
+    """The largest numbers in the votes of a format."""
 
-    score: str = ""
-    """The most that a score may be: `10`; empty if there is none."""
-    full_probability: Fraction = Fraction(1)
+    max_score: str = ""
+    """As shown: `10`; empty if there is none."""
+    max_probability: Fraction = Fraction(1)
+    """What means certainty: 1, or 100 where votes give a probability in percent."""
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
@@ -35,7 +36,7 @@ class Scales(FrozenModel):
         """A score with the most that there is: `7/10`."""
         if score is None:
             return "none"
-        return f"{decimals(score)}{between}{self.score}" if self.score else decimals(score)
+        return f"{decimals(score)}{between}{self.max_score}" if self.max_score else decimals(score)
 
     def label_text(self, label: str | None, score: Fraction | None) -> str:
         """A label with its score: `misleading (4/10)`."""
@@ -44,7 +45,7 @@ class Scales(FrozenModel):
 
     def probability_text(self, probability: Fraction) -> str:
         """A probability: `85%`."""
-        return percent(probability / self.full_probability)
+        return percent(probability / self.max_probability)
 
 
 ISSUES_CHANGED = "The user changed the list of issues before round 1."
@@ -52,14 +53,14 @@ WINNER_BEHIND = "The declared winner is behind on points: the judges' declaratio
 """The sentence about such a winner on the screen."""
 
 
-def scales(format: Format) -> Scales:
+def scales(format: Format) -> VoteScales:
     fields = [format.shapes[phase.reply] for phase in format.phases() if format.is_vote(phase)]
     scores = [shape[SCORE] for shape in reversed(fields) if SCORE in shape]
     highest = scores[0].maximum if scores else None
     share = next((shape[PROBABILITY].maximum for shape in reversed(fields) if PROBABILITY in shape), None)
-    return Scales(
-        score="" if highest is None else f"{highest:g}",
-        full_probability=Fraction(str(share)) if share else Fraction(1),
+    return VoteScales(
+        max_score="" if highest is None else f"{highest:g}",
+        max_probability=Fraction(str(share)) if share else Fraction(1),
     )
 
 
@@ -114,7 +115,7 @@ def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> st
     return label if sum(vote.label is not None for vote in votes) >= max(1, quorum) else None
 
 
-def ballot_line(parsed_ballot: ParsedBallot, scales: Scales) -> str:
+def ballot_line(parsed_ballot: ParsedBallot, scales: VoteScales) -> str:
     """The content of one ballot: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
     if parsed_ballot.label is not None:
         return scales.label_text(parsed_ballot.label, parsed_ballot.score)
@@ -135,7 +136,7 @@ def vote_line(vote: Vote) -> str:
     return "an abstention" if vote.winner == NO_DECISION else winner_word(vote.winner)
 
 
-def decision_text(verdict: Verdict, scales: Scales) -> str:
+def decision_text(verdict: Verdict, scales: VoteScales) -> str:
     """The decision in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
     if is_labelled(verdict.votes):
         label = label_of(verdict)

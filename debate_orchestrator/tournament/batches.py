@@ -35,7 +35,7 @@ MAX_CALLS = 500
 QUIET_SECONDS = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
-"""Seconds between two looks at a batch, at first and in the end."""
+"""The polling interval of a batch, at first and in the end, in seconds."""
 _CREATION_GRACE_SECONDS = 10.0
 """Seconds for which batches that are being created are awaited when a run ends."""
 
@@ -93,7 +93,7 @@ class Batches:
                 providers[seat] = BatchedProvider(limited[seat], source, current, self)
         return providers
 
-    def knows(self, call: str) -> bool:
+    def has_call(self, call: str) -> bool:
         return self._file.batch_of(call) is not None
 
     async def reply(
@@ -303,7 +303,7 @@ class BatchedProvider(Provider):
         under way another digest."""
         intent = self._pending_intent(brief)
         earlier = call_id(self._current.state, brief.turn_id, self.name, intent.brief_digest) if intent else None
-        if earlier is not None and self._batches.knows(earlier):
+        if earlier is not None and self._batches.has_call(earlier):
             return earlier
         return call_id(self._current.state, brief.turn_id, self.name, brief.digest)
 
@@ -315,12 +315,12 @@ class BatchedProvider(Provider):
     def in_batch(self, brief: Brief) -> bool:
         failed = self._current.state.failed_calls(brief.turn_id)
         is_retry = any(call.spec == self.name and call.wait is not None for call in failed)
-        return self._batches.knows(self._id(brief)) or (
+        return self._batches.has_call(self._id(brief)) or (
             self._batches.creates_batches and not brief.search and not is_retry
         )
 
     def in_sent_batch(self, brief: Brief) -> bool:
-        return self._pending_intent(brief) is not None and self._batches.knows(self._id(brief))
+        return self._pending_intent(brief) is not None and self._batches.has_call(self._id(brief))
 
     async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop

@@ -107,7 +107,7 @@ class FileJournals:
         with journal:
             yield journal
 
-    def pages_folder(self, debate_id: str) -> str | None:
+    def evidence_folder(self, debate_id: str) -> str | None:
         return DebateFiles.of_journal(self._path(debate_id)).evidence
 
 

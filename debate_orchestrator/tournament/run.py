@@ -117,7 +117,7 @@ class JournalStore(Protocol):
         another process has it; BadJournal if it can't be read."""
         ...
 
-    def pages_folder(self, debate_id: str) -> str | None:
+    def evidence_folder(self, debate_id: str) -> str | None:
         """The folder for pages that a clerk fetches; None if they are not kept."""
         ...
 
@@ -153,7 +153,7 @@ class TournamentRun:
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
         self.lost_count = 0
-        """Replies that could not be saved; each was told."""
+        """Replies that could not be saved; each was reported."""
         self._failures: Counter[str] = Counter()
         self._capped = False
 
@@ -283,8 +283,8 @@ class TournamentRun:
                 self._failures.pop(event.reply.spec, None)
             self._on_change(scheduled, self.statuses[scheduled.id], event)
 
-        pages_folder = self._store.pages_folder(scheduled.id)
-        plain = casting.make_providers(session.current, pages_folder, self._permissions)
+        evidence_folder = self._store.evidence_folder(scheduled.id)
+        plain = casting.make_providers(session.current, evidence_folder, self._permissions)
         providers = self._wrap_providers(scheduled.id, self.limiters.wrap_providers(plain))
         if self._batches is not None:
             providers = self._batches.wrap_providers(plain, providers, session.current)

@@ -3,8 +3,8 @@
 Signals that end the program cancel the coroutine, and raise nothing in the loop.
 
 A limit of time counts only while this process runs. It may be stopped (Ctrl-Z, a paused container) while what it waits
-for comes, and a timeout of asyncio's fires as soon as it goes on, before any of that is read. So the event loop looks
-at its clock each second: a longer time from one look to the next counts as a second.
+for comes, and a timeout of asyncio's fires as soon as it goes on, before any of that is read. So the event loop checks
+its clock each second: a longer time from one check to the next counts as a second.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
     coroutine has returned. Signals with another handler keep it, and so do all of them outside the main thread.
 
     With `stop`, the first Ctrl-C cancels nothing: it sets `stop`, on which the coroutine ends once the replies under
-    way are saved, and `notify` gets a sentence. What fails after that is told, too.
+    way are saved, and `notify` gets a sentence. What fails after that is reported, too.
     """
     if current_thread() is not main_thread():
         return asyncio.run(coroutine)
@@ -181,10 +181,10 @@ def exit_in_time(code: int, last_words: Callable[[], None]) -> None:
 
 # Limits of time
 
-_LOOK_SECONDS = 1.0
-"""Seconds between two looks at the clock, and those that are given after a stop to read what came during it."""
+_CHECK_SECONDS = 1.0
+"""Seconds between two checks of the clock, and those that are given after a stop to read what came during it."""
 _LATE_SECONDS = 0.5
-"""A look that is later than this shows that the process was stopped."""
+"""A check that is later than this shows that the process was stopped."""
 
 
 class RunningTimeout:
@@ -192,21 +192,21 @@ class RunningTimeout:
 
     def __init__(self, timeout: asyncio.Timeout, seconds: float):
         self._timeout, self._loop = timeout, asyncio.get_running_loop()
-        self._elapsed, self._looked_at = 0.0, self._loop.time()
+        self._elapsed, self._checked_at = 0.0, self._loop.time()
         self._limit = seconds
         """The elapsed seconds at which the time is over."""
         self._reading_until = 0.0
         """The elapsed seconds up to which what came during a stop is read, so that the time is not over."""
-        self._look_planned = self._planned_look()
+        self._next_check = self._planned_check()
 
     def elapsed(self) -> float:
         """The seconds that have counted so far."""
         now = self._loop.time()
-        late = now - max(self._look_planned.when(), self._looked_at)
-        self._elapsed += min(now - self._looked_at, _LOOK_SECONDS)
-        self._looked_at = now
-        if late > _LATE_SECONDS and self._elapsed > self._reading_until:  # not at each look: each may be late
-            self._reading_until = self._elapsed + _LOOK_SECONDS
+        late = now - max(self._next_check.when(), self._checked_at)
+        self._elapsed += min(now - self._checked_at, _CHECK_SECONDS)
+        self._checked_at = now
+        if late > _LATE_SECONDS and self._elapsed > self._reading_until:  # not at each check: each may be late
+            self._reading_until = self._elapsed + _CHECK_SECONDS
         return self._elapsed
 
     def is_over(self) -> bool:
@@ -216,27 +216,27 @@ class RunningTimeout:
     def reschedule(self, seconds: float) -> None:
         """Gives it so many seconds from now."""
         self._limit = self.elapsed() + seconds
-        if self._looked_at + self._left(self._elapsed) < self._look_planned.when():
+        if self._checked_at + self._left(self._elapsed) < self._next_check.when():
             self.cancel()
-            self._look_planned = self._planned_look()
+            self._next_check = self._planned_check()
 
     def cancel(self) -> None:
-        """Ends the looks at the clock."""
-        self._look_planned.cancel()
+        """Stops checking the clock."""
+        self._next_check.cancel()
 
     def _left(self, elapsed: float) -> float:
         return max(self._limit, self._reading_until) - elapsed
 
-    def _planned_look(self) -> asyncio.TimerHandle:
-        return self._loop.call_at(self._looked_at + min(self._left(self._elapsed), _LOOK_SECONDS), self._look)
+    def _planned_check(self) -> asyncio.TimerHandle:
+        return self._loop.call_at(self._checked_at + min(self._left(self._elapsed), _CHECK_SECONDS), self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         if self._timeout.expired():  # its task may take a while to end
             return
         if self.is_over():
             self._timeout.reschedule(self._loop.time())
         else:
-            self._look_planned = self._planned_look()
+            self._next_check = self._planned_check()
 
 
 @asynccontextmanager

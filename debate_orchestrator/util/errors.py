@@ -41,9 +41,9 @@ from debate_orchestrator.util.sanitize import INVISIBLE, looks_like_quotation_ma
 MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
 MAX_LISTED = 20
-"""Problems of one kind that are told."""
+"""Problems of one kind that are listed."""
 MAX_PROBLEMS_LENGTH = 8_000
-"""Characters of the problems of one kind that are told; a first one that is longer is told alone."""
+"""Characters of the problems of one kind that are listed; a first one that is longer is listed alone."""
 MAX_NAMES_LENGTH = 500
 """Characters of the names that a problem lists."""
 
@@ -60,7 +60,7 @@ def split_hint(problem: str) -> tuple[str, str]:
 
 
 def without_hint(problem: str) -> str:
-    """A problem without what to try, which is for whom it is told first."""
+    """A problem's sentence alone, without its hint."""
     return split_hint(problem)[0]
 
 

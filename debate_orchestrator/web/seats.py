@@ -34,7 +34,7 @@ _MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
 """Bytes of a form: twelve for each character of a reply, as forms encode one, and the text around its fields."""
 
 
-class Visit(NamedTuple):
+class SeatRequest(NamedTuple):
     """A request for the page of a seat, with the values that the page shows."""
 
     request: Request
@@ -73,9 +73,9 @@ class Seats:
         """The view of a person in a seat: the turn that waits for them, or that none does."""
         _, debate, served = await self._debate(request)
         awaited_turn = served.turn_taker.awaited_turn(request.path_params["seat"]) if served else None
-        visit = Visit(request, debate, served, awaited_turn)
+        seat_request = SeatRequest(request, debate, served, awaited_turn)
         if request.method != "POST":
-            return await self._page(visit, {}, [])
+            return await self._page(seat_request, {}, [])
         token = request.path_params["token"]
         form_data = await form(request, token, _MAX_FORM_SIZE)
         size = sum(len(text) for name, text in form_data.items() if name == "text" or name.startswith("field/"))
@@ -83,56 +83,63 @@ class Seats:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
         if awaited_turn is None or form_data.get("turn") != awaited_turn.turn.neutral_id or awaited_turn.reply.done():
-            return await self._answer_late_reply(visit, form_data)
+            return await self._answer_late_reply(seat_request, form_data)
         with quoting_as_typed():
-            return await self._take(visit, awaited_turn, form_data)
+            return await self._take(seat_request, awaited_turn, form_data)
 
-    async def _answer_late_reply(self, visit: Visit, form_data: Mapping[str, str]) -> Response:
+    async def _answer_late_reply(self, seat_request: SeatRequest, form_data: Mapping[str, str]) -> Response:
         """The response to a reply for which no turn waits: the same as before if it was taken just now."""
-        if self._handed_in.get(visit.request.path_params["token"]) == _reply_digest(form_data):
-            return go_to(address_of(visit.request))
-        return await self._page(visit, {}, [NOT_WAITING], late_reply=_reply_as_text(form_data))
+        if self._handed_in.get(seat_request.request.path_params["token"]) == _reply_digest(form_data):
+            return go_to(address_of(seat_request.request))
+        return await self._page(seat_request, {}, [NOT_WAITING], late_reply=_reply_as_text(form_data))
 
-    async def _take(self, visit: Visit, awaited_turn: AwaitedTurn, form_data: Mapping[str, str]) -> Response:
+    async def _take(
+        self, seat_request: SeatRequest, awaited_turn: AwaitedTurn, form_data: Mapping[str, str]
+    ) -> Response:
         """Takes a reply, or shows the form again with its problems and remarks."""
         speech = awaited_turn.debate.shape(awaited_turn.turn) is None
         text = form_data.get("text", "") if speech else _reply_text(awaited_turn, form_data)
         if form_data.get("action") == "more":
-            return await self._page(visit, form_data, [])
+            return await self._page(seat_request, form_data, [])
         if text is None:
-            return await self._page(visit, form_data, ["Some of it is missing: see below."])
+            return await self._page(seat_request, form_data, ["Some of it is missing: see below."])
         remarks_on = person_turns.speech_remarks if speech else person_turns.form_remarks
         remarks = await in_thread(lambda: remarks_on(*awaited_turn[:2], text))
         if remarks and form_data.get("sure") != _digest(remarks):
-            return await self._page(visit, form_data, [], remarks)
+            return await self._page(seat_request, form_data, [], remarks)
         if speech and not text.strip():
-            return await self._page(visit, form_data, ["Your speech is empty. Write it, then hand it in."])
+            return await self._page(seat_request, form_data, ["Your speech is empty. Write it, then hand it in."])
         problems = await in_thread(lambda: person_turns.reply_problems(*awaited_turn[:3], text))
         if problems:
-            return await self._page(visit, form_data, problems)
+            return await self._page(seat_request, form_data, problems)
         if awaited_turn.reply.done():
-            return await self._answer_late_reply(visit, form_data)
+            return await self._answer_late_reply(seat_request, form_data)
         awaited_turn.reply.set_result(text)
-        self._handed_in[visit.request.path_params["token"]] = _reply_digest(form_data)
-        return go_to(address_of(visit.request))
+        self._handed_in[seat_request.request.path_params["token"]] = _reply_digest(form_data)
+        return go_to(address_of(seat_request.request))
 
     async def _page(
         self,
-        visit: Visit,
+        seat_request: SeatRequest,
         form_data: Mapping[str, str],
         problems: list[str],
         remarks: Sequence[str] = (),
         late_reply: str = "",
     ) -> Response:
         """The page that `_render` makes, in a thread: a transcript may be long."""
-        page = await in_thread(lambda: self._render(visit, form_data, problems, remarks, late_reply))
+        page = await in_thread(lambda: self._render(seat_request, form_data, problems, remarks, late_reply))
         return HTMLResponse(page, 422 if problems or remarks else 200)
 
     def _render(
-        self, visit: Visit, form_data: Mapping[str, str], problems: list[str], remarks: Sequence[str], late_reply: str
+        self,
+        seat_request: SeatRequest,
+        form_data: Mapping[str, str],
+        problems: list[str],
+        remarks: Sequence[str],
+        late_reply: str,
     ) -> str:
         """The page; `late_reply` is what was handed in for a turn that waits no longer."""
-        request, debate, served, awaited_turn = visit
+        request, debate, served, awaited_turn = seat_request
         seat, format = request.path_params["seat"], debate.format
         side = seat if seat in format.sides else JUDGE
         # Debates of other folders may have the same name in the same browser; their links differ.
@@ -140,19 +147,14 @@ class Seats:
         values: dict[str, Any] = {"heard": [], "task": "", "brief": "", "length_hint": "", "questions": None}
         turn_id, positions = "", debate.opened.settings.positions
         if awaited_turn is not None:
-            turn_id, positions = awaited_turn.turn.neutral_id, positions_shown(awaited_turn.debate, awaited_turn.turn)
-            is_structured = awaited_turn.debate.shape(awaited_turn.turn) is not None
+            seen, turn = awaited_turn.debate, awaited_turn.turn
+            turn_id, positions = turn.neutral_id, positions_shown(seen, turn)
             values = {
-                "heard": [
-                    _article(awaited_turn.debate, entry)
-                    for entry in transcript_entries.entries_for(awaited_turn.debate, awaited_turn.turn)
-                ],
+                "heard": [_article(seen, entry) for entry in transcript_entries.entries_for(seen, turn)],
                 "task": _task(awaited_turn),
                 "brief": person_turns.full_text(*awaited_turn[:3]),
-                "length_hint": person_turns.length_hint(awaited_turn.turn),
-                "questions": _questions(awaited_turn, form_data, with_problems=bool(problems))
-                if is_structured
-                else None,
+                "length_hint": person_turns.length_hint(turn),
+                "questions": _questions(awaited_turn, form_data, with_problems=bool(problems)),
             }
         return render(
             "seat.html.j2",
@@ -246,10 +248,14 @@ def _task(awaited_turn: AwaitedTurn) -> str:
     )
 
 
-def _questions(awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_problems: bool) -> list[ReplyField]:
+def _questions(
+    awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_problems: bool
+) -> list[ReplyField] | None:
+    """The fields of a structured reply; None for a speech."""
     debate, turn = awaited_turn.debate, awaited_turn.turn
-    shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-    answers = form_fields.typed_answers(form_data)
+    if (shape := debate.shape(turn)) is None:
+        return None
+    answers, shape_context = form_fields.typed_answers(form_data), schedule.shape_context(debate, turn)
     computed = person_turns.computed_answers(debate, turn, answers)
     return form_fields.questions(
         shape, shape_context, debate.format, answers, with_problems=with_problems, computed=computed

@@ -24,7 +24,7 @@ from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
 from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.sections import AFTER, BEFORE
-from debate_orchestrator.reports.wording import Scales
+from debate_orchestrator.reports.wording import VoteScales
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
@@ -137,7 +137,7 @@ _SIGNS = re.compile(r"[*`#>|]+|(?<!\w)_+|_+(?!\w)")
 """Characters of markdown, which mean nothing in a line of plain text."""
 
 
-def gist(turn: TurnReport, scales: Scales, quotes: Sequence[str] = ()) -> tuple[str, str]:
+def gist(turn: TurnReport, scales: VoteScales, quotes: Sequence[str] = ()) -> tuple[str, str]:
     """A turn in a line: what the program says of it, and how its speech or the reason of its ballot begins; either may
     be empty. `quotes` are the tags of what was looked up."""
     if turn.declined:
@@ -150,7 +150,7 @@ def gist(turn: TurnReport, scales: Scales, quotes: Sequence[str] = ()) -> tuple[
     return "", excerpt(one_line(_SIGNS.sub("", with_quotation_marks(speech, quotes))))[0]
 
 
-def _vote(turn: TurnReport, scales: Scales) -> tuple[str, str]:
+def _vote(turn: TurnReport, scales: VoteScales) -> tuple[str, str]:
     if turn.parsed_ballot is None:
         return "No ballot that counts.", ""
     fields = turn.fields or {}

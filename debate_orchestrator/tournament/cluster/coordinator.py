@@ -34,7 +34,7 @@ from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
 from debate_orchestrator.util.redact import redact_values
 
 _POLL_SECONDS = 1.0
-"""Seconds between two looks at the database."""
+"""The polling interval of the database, in seconds."""
 
 _REGISTER = """
 INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed)
@@ -259,7 +259,7 @@ class Coordinator:
         )
 
     def _status(self, debate_id: str, columns: list[Any]) -> DebateStatus:
-        """The status of a debate from its row. One that can't be read is told the first time: a worker looks at the
+        """The status of a debate from its row. One that can't be read is reported the first time: a worker looks at the
         debate then, and writes the row again."""
         try:
             return first_row(DebateStatus, [columns], self._name_of(debate_id))

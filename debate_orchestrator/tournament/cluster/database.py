@@ -332,7 +332,7 @@ def _unreachable(address: str, error: Exception) -> Paused:
 
 
 def _reason(error: Exception) -> str:
-    """Why, in the words of the server. The library names every address that it tried, one a line: the last is told."""
+    """Why, in the words of the server. The library names every address that it tried, one a line: the last is given."""
     message = getattr(getattr(error, "diag", None), "message_primary", None)
     lines = (message or str(error.__cause__ or error)).strip().splitlines() or [type(error).__name__]
     return quoted(redact(one_line(lines[-1].strip().removeprefix("- "))).rstrip("."))
@@ -354,7 +354,7 @@ LEASE_SECONDS = 30.0
 """Seconds without a heartbeat after which a worker is taken for dead."""
 _FORGET_SECONDS = 7 * 86_400.0
 """Seconds without a heartbeat after which the row of a worker is removed, and no heartbeat counts any more: longer than
-a database is away."""
+a database is down."""
 _TASK = "run_debate"
 _BATCH = 1_000
 """Jobs that are queued by one statement."""

@@ -77,7 +77,7 @@ class DatabaseJournals:
             finally:
                 journal.close()
 
-    def pages_folder(self, debate_id: str) -> str | None:
+    def evidence_folder(self, debate_id: str) -> str | None:
         return None
 
 

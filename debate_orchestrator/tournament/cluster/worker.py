@@ -37,9 +37,9 @@ from debate_orchestrator.util.sanitize import quoted
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
-"""Seconds between two looks for tournaments and for debates of dead workers, and the most between two heartbeats."""
+"""The polling interval for tournaments and for debates of dead workers, and the longest heartbeat interval."""
 _JOB_POLL_SECONDS = 0.05
-"""Seconds between two looks whether the debates under way have ended."""
+"""The polling interval for the end of the debates under way."""
 
 _OPEN = """
 SELECT id, tag, round FROM tournaments WHERE EXISTS (
@@ -163,8 +163,8 @@ class Worker:
         task.add_done_callback(self._end_task)
 
     def _end_task(self, task: asyncio.Task[Any]) -> None:
-        """Forgets a task that has ended. Its error, that the database could not be reached, is told by
-        `note_unreachable`."""
+        """Forgets a task that has ended. Its error, that the database could not be reached, is
+        reported by `note_unreachable`."""
         self._tasks.discard(task)
         if task.cancelled() or (error := task.exception()) is None:
             return
@@ -193,7 +193,7 @@ class Worker:
 
     async def _look_after(self, tournament: str) -> int | None:
         """Queues debates of dead workers again, and shares the limits with the living. Returns the number of debates
-        that are not finished; None if the worker is told to stop, or the database can't be reached, which keeps back no
+        that are not finished; None if the worker has to stop, or the database can't be reached, which keeps back no
         other tournament."""
         if self._stop.is_set():
             return None
@@ -235,8 +235,8 @@ class Worker:
             taking.cancel()
 
     async def _take(self, tournament: str) -> None:
-        """Takes debates of a tournament until `_stop_taking`, again and again where the database was away. At a
-        cancellation, a database that is away raises an error in its place."""
+        """Takes debates of a tournament until `_stop_taking`, again and again where the database was down. At a
+        cancellation, a database that is down raises an error in its place."""
         while True:
             try:
                 await take_debates(self._database, tournament, self._concurrency)

@@ -1,5 +1,5 @@
-"""Limits of a public site: what visitors have started and what debates may cost, counted in this process; who sent a
-request, by a pseudonym that tells no address; and how often one visitor may ask."""
+"""Limits of a public site: what visitors have started and what debates may cost, counted in this process; an id for
+each visitor, a keyed hash of the address; and how often one visitor may ask."""
 
 from __future__ import annotations
 
