@@ -207,7 +207,9 @@ def test_a_refusal_is_marked_in_its_block() -> None:
     assert (
         f"\nEND {MARKER} >>>\n{MARKER}: here Researcher A declined to argue, in these words.\n" in made["1.opening.b"]
     )
-    assert "On record: Researcher A declined to argue in 1.opening.a." in made["1.verdict.judge"]
+    judge = " ".join(made["1.verdict.judge"].split())
+    assert "On record: Researcher A declined to argue in 1.opening.a." in judge
+    assert "the side that spoke first could not answer back." in judge and "prepared" not in judge
 
 
 @pytest.mark.parametrize("judges", [1, 3])

@@ -280,7 +280,7 @@ def test_the_line() -> None:
     line = made.sentence()
 
     money = f"about ${made.cost:.2f} (prices of {pricing.table().date})"
-    assert line == f"23 calls, about 9 min, {money}; not counted: tokens for thinking"
+    assert line == f"23 calls, about 9 min, {money}, without tokens for thinking"
     assert 0.3 < made.cost < 0.8
 
 
@@ -292,7 +292,7 @@ def test_what_the_line_leaves_open() -> None:
 
     assert hosted.sentence().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
     assert "$" not in unknown.sentence()
-    assert searching.sentence().endswith("; not counted: tokens for thinking; searches of the web")
+    assert searching.sentence().endswith(", without tokens for thinking and searches of the web")
     assert estimate_debate(opened_event()).sentence() == "no calls, and 23 turns of the agent host"
     until_dry = estimate_debate(opened_event(until_dry=True))
     assert until_dry.sentence() == "no calls, and at most 23 turns of the agent host"

@@ -250,7 +250,7 @@ def test_a_rehearsal_reads_as_no_decision(debate: Run, here: Path) -> None:
 
     for shown in (text, screen):
         first, _, rest = shown.partition("No decision: this is a rehearsal.")
-        assert "Rehearsed words" in rest and "Rehearsed words" not in first
+        assert "Rehearsed words" in rest and "Rehearsed words" not in first and ",." not in rest
         assert re.findall(r"(\S+) %", shown) and not re.search(r"\d %|argued better", shown)
     assert '<p class="answer">No decision: this is a rehearsal.</p>' in screen and screen.count('class="answer"') == 1
     assert "### What to Do Next" in text and "Do next" in screen

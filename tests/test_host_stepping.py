@@ -182,6 +182,16 @@ def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, An
     assert Path("report.turns/1.opening.b.reply.aside-1.md").read_text(encoding="utf-8") == "Written too early."
 
 
+def test_a_refused_reply_is_asked_for_again(debate: Run, opened: dict[str, Any]) -> None:
+    """A reply that can't be used is kept, its turn is to be taken again, and no announcement is shown twice."""
+    Path("report.turns/1.opening.a.reply.md").write_text("", encoding="utf-8")
+    ran = debate("step", J, "--json")
+    kept = "It was kept as report.turns/1.opening.a.reply.rejected-1.md."
+    again = "Have the turn taken again, with its reply in report.turns/1.opening.a.reply.md."
+    assert ran.code == 2 and ran.json["complaints"][-1].endswith(f"{kept} {again}")
+    assert ran.json["show"] == []
+
+
 def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None:
     """`--one-agent` is recorded once, and the report says beside its result, as do summary, replay and
     dashboard, that one agent played both sides and the judge."""

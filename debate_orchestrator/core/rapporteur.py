@@ -205,9 +205,13 @@ def unfixed_problems(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not fix."""
     brief_reply = decision_brief(debate)
     replies = debate.rejected_replies(brief_reply.turn_id) if brief_reply else ()
-    # Without case: earlier versions wrote the sides as `a` and `b`.
-    earlier_problems = {problem.partition(": ")[2].casefold() for reply in replies for problem in reply.problems}
-    return [problem for problem in decision_brief_problems(debate) if problem.casefold() in earlier_problems]
+    earlier_problems = {_fault(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
+    return [problem for problem in decision_brief_problems(debate) if _fault(problem) in earlier_problems]
+
+
+def _fault(problem: str) -> str:
+    """The place and the fault of a problem, without the reason, which earlier versions worded otherwise."""
+    return problem.casefold().partition(", ")[0]
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
@@ -229,7 +233,7 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
     challenges = _challenges(debate, side, other_side)
     if mark not in (possible := marks_possible(debate, side)):
         why = _why_impossible(debate, mark, side, challenged=bool(challenges))
-        yield f"it is marked {mark}, and {why}: {' or '.join(possible or (NOT_ARGUED,))}."
+        yield f"it is marked {mark}, but {why}. The mark can only be: {' or '.join(possible or (NOT_ARGUED,))}."
     elif mark == "not challenged":
         if not any(turn.rpartition(".")[2] == side for turn in cited):
             yield f"it is marked {mark}, and no turn of {side_name} is cited, where {side_name} would have said it."

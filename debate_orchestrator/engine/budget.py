@@ -33,6 +33,7 @@ from debate_orchestrator.providers.caching import cache_key
 from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OverBudget, reason
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import duration, plural
 
 BALLOT_WORDS = 800
@@ -127,9 +128,10 @@ class CostEstimate(FrozenModel):
         elif not self.unpriced_specs:
             parts.append("$0")
         not_counted = ["tokens for thinking"] if self.cost else []
-        not_counted += [f"{', '.join(self.unpriced_specs)}, whose price is unknown"] if self.unpriced_specs else []
         not_counted += ["searches of the web"] if self.searches else []
-        return ", ".join(parts) + hosted + (f"; not counted: {'; '.join(not_counted)}" if not_counted else "")
+        if self.unpriced_specs:
+            not_counted.append(f"the calls of {', '.join(self.unpriced_specs)}, whose price is unknown")
+        return ", ".join(parts) + hosted + (f", without {and_joined(not_counted)}" if not_counted else "")
 
 
 def expected_tokens(brief: Brief) -> tuple[int, int]:

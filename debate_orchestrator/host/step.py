@@ -201,7 +201,7 @@ class Stepper:
         new_announcements = self.announcer.new_announcements(self.state)
         show = (
             new_announcements
-            if self.just_opened or self.accepted
+            if self.just_opened or self.accepted or self.rejected
             else [*self.earlier_announcements, *new_announcements][-1:]
         )
         missing = [turn for turn in turns if turn.turn in self.briefed_turn_ids and turn.turn not in self.rejected]

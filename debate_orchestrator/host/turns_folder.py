@@ -102,7 +102,8 @@ class TurnsFolder:
     def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a bad reply aside, so that another can come. The problems, with its new name and how to go on."""
         path = self._move_aside(turn_files.reply, "rejected")
-        return [*problems[:-1], f"{problems[-1]} It was kept as {path}: correct it and save it as {turn_files.reply}."]
+        again = f"It was kept as {path}. Have the turn taken again, with its reply in {turn_files.reply}."
+        return [*problems[:-1], f"{problems[-1]} {again}"]
 
     def new_file(self, turn_id: str) -> tuple[str, BinaryIO]:
         """A new file, with its path, for a reply that is in no other. Raises BadFile or OSError if it can't be made."""

@@ -96,7 +96,7 @@ def unreachable_server(name: str, what: str, *, reached: bool) -> TransientError
     """The error for a server that is not there. One that never answered is not waited for long."""
     if reached:
         return TransientError(f"{name} can't be reached: {what}.", refused=True)
-    hint = "Try: check that it runs and that its address is right."
+    hint = "Try: check the network connection, or, for a server of your own, that it runs at this address."
     return TransientError(f"{name} can't be reached: {what}. {hint}", retry_for=_UNREACHED_SECONDS, refused=True)
 
 

@@ -291,7 +291,7 @@ def split_first_sentence(text: str) -> tuple[str, str]:
 
 def heading(text: str) -> str:
     """A heading that leads a paragraph, with a full stop after it."""
-    return full_stop(one_line(text).rstrip(" :"))
+    return full_stop(one_line(text).rstrip(" :,;"))
 
 
 def full_stop(text: str) -> str:

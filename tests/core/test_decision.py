@@ -228,7 +228,7 @@ OPENINGS = ("1.opening.a", "1.opening.b")
     [
         (
             reason("held", *OPENINGS),
-            "A had no turn in which it could answer a challenge of B: granted or weakened or not challenged.",
+            "a challenge of B. The mark can only be: granted or weakened or not challenged.",
         ),
         (reason("weakened", "1.opening.b"), ""),
         (reason("granted", "1.opening.b"), ""),
@@ -237,7 +237,7 @@ OPENINGS = ("1.opening.a", "1.opening.b")
         (reason("not challenged", "1.opening.b", side="b"), ""),
         (reason("not challenged", "1.opening.b", side="b", row=1), ""),
         *(
-            (reason(mark, *OPENINGS, side="b"), "A had no turn in which it could answer B: not challenged.")
+            (reason(mark, *OPENINGS, side="b"), "could answer B. The mark can only be: not challenged.")
             for mark in WITH_ANSWER
         ),
     ]
@@ -288,7 +288,8 @@ def test_what_a_brief_was_sent_back_for_is_known() -> None:
     (turn,) = debate.due
     poor = brief(by_case=brief()["by_case"][:1])
     problems = rapporteur.quality_problems(debate, turn, poor)
-    expected = tuple(f"{turn.id}: {problem}".lower() for problem in problems)  # journals of earlier versions say `a`
+    faults = [problem.partition(", ")[0] for problem in problems]
+    expected = tuple(f"{turn.id}: {fault}, and as earlier versions put it".lower() for fault in faults)
     rejected = rejected_event(turn.id).model_copy(update={"problems": expected, "could_be_better": True})
     debate = apply(debate, rejected)
     assert rapporteur.was_sent_back(debate, turn)
