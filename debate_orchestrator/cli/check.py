@@ -66,7 +66,7 @@ def _next(
         return f"`{wording.next_command(debate, arguments.journal)}` continues it."
     if ask_again := wording.asking_again(debate, arguments.journal):
         return ask_again
-    expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.html})
+    expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.page})
     if expected <= {report.path for report in verifications if report.state == "unchanged"}:
         return f"open {shlex.quote(sorted(expected)[0])}; nothing needs to be made again."
     remake = _remaking(arguments.journal, files, verifications)
@@ -76,7 +76,7 @@ def _next(
 
 def _remaking(journal: str, files: DebateFiles, verifications: Sequence[Verification]) -> str:
     """The commands that make reports again: one for those that every debate has, and one for each other of it."""
-    report, own = command("report", journal), {files.report, files.html}
+    report, own = command("report", journal), {files.report, files.page}
     again = [one.path for one in verifications if one.state not in ("unchanged", "another", "no checksum")]
     others = [f"`{report} --to {shlex.quote(path)}`" for path in again if path not in own]
     needs_own = not others or any(one.path in own and one.state != "unchanged" for one in verifications)

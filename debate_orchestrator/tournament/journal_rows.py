@@ -306,8 +306,8 @@ def _debate_row(
     folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, Mapping[str, str]]
 ) -> DebateRow:
     report = debate.report
-    html = DebateFiles.of_journal(debate.path).html
-    page = os.path.relpath(html, folder)
+    page = DebateFiles.of_journal(debate.path).page
+    linked_page = os.path.relpath(page, folder)
     return DebateRow(
         id=debate.name,
         created=debate.entries[0].at,
@@ -321,7 +321,8 @@ def _debate_row(
         complete=report.status == "complete",
         rehearsed=report.run.rehearsed,
         usage_by_role=_usage_by_role(debate),
-        page=page if page.isprintable() and is_unchanged(html) else "",  # a name may hold bytes that are no text
+        # A name may hold bytes that are no text.
+        page=linked_page if linked_page.isprintable() and is_unchanged(page) else "",
     )
 
 

@@ -183,7 +183,7 @@ _State = tuple[tuple[str, int, int], ...]
 def _folder_state(folder: str) -> _State:
     journals, _ = find_journals(folder)
     paths = [*(os.path.join(folder, name) for name in (SPEC, ROWS)), *journals]
-    paths += [DebateFiles.of_journal(path).html for path in journals]
+    paths += [DebateFiles.of_journal(path).page for path in journals]
     return tuple((path, *debates.file_version(path)) for path in paths if os.path.lexists(path))
 
 

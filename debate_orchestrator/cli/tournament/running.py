@@ -279,14 +279,14 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
         for scheduled in run.tournament.schedule
         if run.statuses[scheduled.id].is_complete
     }
-    missing = {debate_id: files for debate_id, files in paths.items() if not os.path.lexists(files.html)}
+    missing = {debate_id: files for debate_id, files in paths.items() if not os.path.lexists(files.page)}
     if len(missing) > 50 and not quiet:
         print_status(f"Writing {len(missing):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
     problems: dict[str, list[str]] = {}
     for debate_id, files in missing.items():
         try:
             report = build_report(read(files.journal, follow=False).entries, journal=files.journal)
-            unwritten = report_files.write_both(report, files.report, files.html, lambda message: None)
+            unwritten = report_files.write_both(report, files.report, files.page, lambda message: None)
         except DiskFull:
             raise
         except UserError as error:
