@@ -14,6 +14,8 @@ from debate_orchestrator.core import events
 from debate_orchestrator.core.events import EVENT
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.positions import (
+    affirms,
+    denies,
     plain_positions,
     positions_for_transcript,
 )
@@ -192,6 +194,19 @@ def test_a_question_that_is_not_yes_or_no() -> None:
             "The city should close the old bridge.",
             "The city should not close the old bridge.",
         ),
+        *(
+            (
+                f"Should {subject} {what}?",
+                f"{subject.capitalize()} should {what}.",
+                f"{subject.capitalize()} should not {what}.",
+            )
+            for subject, what in (
+                ("our team of six", "move from a monolith to services"),
+                ("our team of 6 people", "adopt the new tool"),
+                ("this service", "move from REST to gRPC for internal calls"),
+            )
+        ),
+        ("Should Norway invest in rail?", "Norway should invest in rail.", "Norway should not invest in rail."),
         ("Do we need a second car?", "We need a second car.", "We do not need a second car."),
         *(
             (topic, f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
@@ -200,6 +215,9 @@ def test_a_question_that_is_not_yes_or_no() -> None:
                 "Should the team that owns the service rewrite it?",
                 "Should the man selling a car tell us?",
                 "Should cats get a vote?",
+                "Should our team move to Berlin wait?",
+                "Should our planned move to services wait?",
+                "Should the move of six teams to Berlin go ahead?",
                 "Do we need any more people?",
             )
         ),
@@ -210,6 +228,8 @@ def test_two_positions(row: tuple[str, str, str]) -> None:
     """A question whether to do something gives its answers; any other topic gives sentences around it."""
     topic, a, b = row
     assert plain_positions(topic, ("a", "b")) == {"a": a, "b": b}
+    assert affirms(topic, a) and denies(topic, b) and not affirms(topic, b)
+    assert topic[-1] != "?" or affirms(topic, f'The answer to "{topic}" is yes.'), "as older journals word it"
 
 
 @for_each(

@@ -1,8 +1,8 @@
 """Positions on a topic, made without a model by plain rules.
 
 "Should we move?" gives "We should move." and "We should not move.", "Do we need it?" gives "We need it." and "We do not
-need it.". Any other statement, and any other question whose
-answer is yes or no, gives two sentences around it. A topic that asks for more needs positions of the user's own.
+need it.". Any other statement, and any other question whose answer is yes or no, gives two sentences around it. A topic
+that asks for more needs positions of the user's own.
 """
 
 from __future__ import annotations
@@ -31,6 +31,21 @@ _DOUBTFUL = re.compile(
 _VERB_FORM = re.compile(r"\w*(?:ing|ed|[^s]s)", re.IGNORECASE)
 """A word that is no plain verb: `selling`, `owns`."""
 _MAX_SUBJECT = 4
+_COUNTED = re.compile(r" of (?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve)(?: people)?\b", re.IGNORECASE)
+"""The end of a subject such as `our team of six`."""
+_GOES = re.compile(
+    rf"should (?P<subject>(?:{_DETERMINER.pattern}) (?:(?!(?:of|for|and|to|in)\b)\w+ )?"
+    r"(?:teams?|group|company|companies|firms?|startup|business|department|office|club|family|schools?|university"
+    r"|city|cities|country|countries|government|service|project|product|system|app|website|platform)|(?-i:[A-Z])\w+)"
+    r" (?P<predicate>(?:move|switch|migrate|go|change|convert|upgrade|relocate|expand|invest|rely)"
+    r" (?:from|to|into|onto|in|on|away|back) [^?!,;:.]+)\?",
+    re.IGNORECASE,
+)
+"""An actor or a name that goes somewhere: `Should this service move from REST to gRPC?`"""
+_LATER_VERB = re.compile(
+    r"\b(?:be|have|do|wait|happen|take|get|come|start|begin|stop|end|cost|need|become|remain)\b", re.IGNORECASE
+)
+"""A verb that makes a noun of the one before: `Should our team move to Berlin wait?`"""
 _YES_OR_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b", re.IGNORECASE
 )
@@ -52,12 +67,17 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     if should := _SHOULD.fullmatch(topic):
         subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
         return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
-    if shared := _subject_and_predicate(topic):
+    if shared := _with_count(topic):
         subject, predicate = shared
         return dict(zip(sides, (f"{subject} should {predicate}.", f"{subject} should not {predicate}."), strict=True))
     if need := _NEED.fullmatch(topic):
         who, what = need["who"].capitalize(), need["what"].rstrip()
         return dict(zip(sides, (f"{who} need {what}.", f"{who} do not need {what}."), strict=True))
+    return _around(topic, sides)
+
+
+def _around(topic: str, sides: Sequence[str]) -> dict[str, str]:
+    """The sentences around a topic that affirm and deny it; empty for a question whose answer is not yes or no."""
     if _YES_OR_NO.match(topic):
         return {side: f'The answer to "{topic}" is {word}.' for side, word in zip(sides, ("yes", "no"), strict=True)}
     if topic.endswith(_QUESTION_MARKS):
@@ -65,10 +85,23 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     return dict(zip(sides, (f"It is right that: {topic}", f"It is not right that: {topic}"), strict=True))
 
 
+def _with_count(topic: str) -> tuple[str, str] | None:
+    """As `_subject_and_predicate`, of a subject that may end with a number: `our team of six`."""
+    counted = _COUNTED.search(topic)
+    count, start = (counted[0], counted.start()) if counted else ("", 0)
+    shared = _subject_and_predicate(topic[:start] + topic[start + len(count) :])
+    if not shared or not count:
+        return shared
+    subject, predicate = shared
+    return (subject + count, predicate) if start == len(f"should {subject}") else None
+
+
 def _subject_and_predicate(topic: str) -> tuple[str, str] | None:
     """The subject of "Should SUBJECT VERB ...?", with a capital, and the predicate; None where its end is in doubt.
     The subject begins with a determiner or a name, and a determiner follows the verb: "Should our family get a dog?"
     """
+    if (goes := _GOES.fullmatch(topic)) and not _LATER_VERB.search(goes["predicate"]):
+        return goes["subject"][0].upper() + goes["subject"][1:], goes["predicate"].rstrip()
     question = _SHOULD_OTHERS.fullmatch(topic)
     words = question["what"].split() if question else []
     min_words = 2 if words and _DETERMINER.fullmatch(words[0]) else 1
@@ -105,7 +138,8 @@ def denies(topic: str, position: str) -> bool:
 
 def _is_plain(topic: str, position: str, side: str) -> bool:
     plain = plain_positions(topic, "ab")
-    return side in plain and _words(position) == _words(plain[side])
+    wordings = (plain, _around(one_line(topic), "ab")) if plain else ()  # the latter in older journals
+    return any(side in words and _words(position) == _words(words[side]) for words in wordings)
 
 
 def _words(text: str) -> list[str]:
