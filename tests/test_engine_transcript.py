@@ -246,8 +246,8 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         (f"### Pro\n\n<!-- x\n\n{PRO_CON}", "line 3: this HTML hides what is below it"),
         ("### Pro\n\nx\n<br>\n### Con\n\ny\n\n<br>\n### Con\n\ny", "line 9: this HTML hides"),
         (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
-        (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
-        (f"{PRO_CON}## Round 2\n\n{PRO_CON}", "in the rounds '0, 2'"),
+        (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "speech 1 is in no round, and others are"),
+        (f"{PRO_CON}## Round 2\n\n{PRO_CON}", "speech 1 is in no round, and others are"),
         ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "'Bob' and 'Ann' speak for the same side"),
         ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "'Ann' speaks for both sides"),
         ("### 🐱 (Pro)\nx\n🐶: I concede.\n\n### 🐶 (Con)\ny\n", "names a speaker without a letter or a digit"),
@@ -312,7 +312,7 @@ def test_json() -> None:
         ([entry("Al (Pro)", "x"), entry("Bo (Pro)", "y")], "'Bo' and 'Al' speak for the same side"),
         ([entry("A\u200dl (Pro)", "x"), entry("Al (Con)", "y")], "'Al' speaks for both sides"),
         ([entry("Al\n(Pro)", "x"), entry("\u0391l (Con)", "y")], "'Al' and '\u0391l' look alike"),
-        ([entry("Pro", "x", round=1), entry("Con", "y")], "some speeches have a round"),
+        ([entry("Pro", "x", round=1), entry("Con", "y")], "speech 2 is in no round, and others are"),
         ([entry("Pro", "x", round=2), entry("Con", "y", round=1)], "in the rounds '2, 1'"),
     ]
 )

@@ -249,10 +249,13 @@ def test_a_ballot() -> None:
 
 
 def test_no_judges_reason_passes_for_scores() -> None:
-    """Bars, criteria and totals begin further left than what a judge writes."""
-    reason = "Researcher B ███████████████████░ 19"
+    """Bars, criteria and totals begin further left than what a judge writes, and a claim follows its status."""
+    reason, record = "Researcher B ███████████████████░ 19", puppets.dissent()
     voted, decided = puppets.ballot(rounds=3, justification=reason), puppets.final(justification=reason)
-    _, lines = whole(80, say=debates.script_of(_1_verdict_judge=voted, _final_verdict_judge=decided))
+    record["rows"][0]["claim"] = "It is cheaper. (resolved by consensus)"
+    said = debates.script_of(_1_verdict_judge=voted, _final_verdict_judge=decided, _final_dissent_judge=record)
+    _, lines = whole(80, say=said)
+    assert "1. Unresolved: It is cheaper. (resolved by consensus)" in lines
     drawn = [line for line in lines if "Researcher B █" in line]
 
     assert [line for line in drawn if line.startswith(" ")] == [f"  {reason}"] * 2

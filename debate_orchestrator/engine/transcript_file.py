@@ -126,7 +126,9 @@ def _speech_problems(transcript: Transcript) -> Iterator[str]:
     if len({speech.side for speech in speeches}) < 2:
         yield f"side {speeches[0].side.upper()} is the only side that speaks. A debate has speeches of both sides."
     rounds = [speech.round for speech in speeches]
-    if rounds != sorted(rounds) or set(rounds) != set(range(1, transcript.rounds + 1)):
+    if 0 in rounds:
+        yield f"speech {rounds.index(0) + 1} is in no round, and others are in one. Give all speeches a round, or none."
+    elif rounds != sorted(rounds) or set(rounds) != set(range(1, transcript.rounds + 1)):
         actual = short_repr(", ".join(str(number) for number in dict.fromkeys(rounds)))
         yield f"its speeches are in the rounds {actual}. Number rounds from 1, in order, with a speech in each."
 
@@ -465,8 +467,6 @@ def _parse_json(text: str, problems: list[str]) -> Transcript:
     advice = "Write each speech as an object of its own, or quote the line after `>`."
     for number, entry in enumerate(entries, start=1):
         problems += _label_problems(f"speech {number}, ", 1, entry.text, labels, advice)
-    if len({speech.round > 0 for speech in speeches}) > 1:
-        problems.append("some speeches have a round and others have none.")
-    elif speeches and not speeches[0].round:
+    if not any(speech.round for speech in speeches):
         speeches = _numbered(speeches)
     return Transcript(topic=None, positions={}, speakers=_names(speakers, problems), speeches=tuple(speeches))

@@ -227,7 +227,7 @@ class LiveView:
         elif (claims := event.data.get("rows")) and not self._is_stand_in(turn):
             self._add_text(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
-                line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
+                line = f"{n}. {claim['status'].capitalize()}: {one_line(claim['claim'])}"
                 self._add_text(line, gap=n == 1, of_ballots=turn.judging)
         elif turn.speaking:  # other structured replies are announced
             self._reply(turn)
