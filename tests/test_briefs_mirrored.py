@@ -64,6 +64,18 @@ def test_positions_change_names_and_keep_their_sides() -> None:
     assert other == ["Researcher A argues (Con): Indent with spaces.", "Researcher B argues (Pro): Indent with tabs."]
 
 
+def test_a_debater_in_the_topic_changes_names_and_letters_do_not() -> None:
+    """The topic speaks of the same debater as positions and speeches do. Who reads letters alone is told whose they
+    are, in both presentations, if the topic has one."""
+    said = script_of(_1_opening_a="B is sold out, Researcher A says.")
+    original, other = (parts(made) for made in pair(say=said, rounds=1, topic="Is Researcher A right on vendor B?"))
+    assert "Topic: Is Researcher A right on vendor B?\n" in original[0]
+    assert "Topic: Is Researcher B right on vendor B?\n" in other[0]
+    assert block_of(other[2], "1.opening.b") == "B is sold out, Researcher B says."
+    note = f"{MARKER}: a letter alone means something that is debated here."
+    assert [note in text[0] for text in (original, other, parts(pair(rounds=1)[1]))] == [True, True, False]
+
+
 def test_every_speech_is_under_the_others_name() -> None:
     """What A said is in a block of B's, with B's tag and id, and its own words call it so."""
     said = {f"_1_opening_{side}": f"I, {NAMES[side]}, say so in 1.opening.{side}." for side in "ab"}

@@ -6,18 +6,20 @@ What a source says stays word for word: verified quotes, and fields of a reply t
 addresses of pages. In code, only turn ids, tags in brackets and names of several words are exchanged.
 
 A tag names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is right`). Where names end in a letter
-(`Debater A`), speakers also use the letter alone. Either may be something else: `R2 = 0.91`, `the model R1`,
-`A broker`, `plan B`. The words around each place decide. Before they are read, all names, tags and letters of both
-sides are replaced by the same placeholders, so that the mirrored text gets the same decision. In doubt a tag names its
-side: one that stays gives one side's words to the other. If the topic or a position has a tag, or one
-of the letters (`Should we choose vendor A?`), it never names a side alone: what is debated must be the same in both
-texts.
+(`Debater A`), speakers also use the letter alone. Neither is exchanged in a debate whose topic or positions have it
+(`Should we choose vendor A?`), nor letters where its material tells of A and B: what is debated must be the same in
+both texts. In any other debate only speakers call something A or B, and call it the other's letter in the mirrored
+text. What has its name elsewhere stays: `R2 = 0.91`, `DeepSeek R1`, `vitamin A`, `plan B`, and the article. The words
+around each place decide. Before they are read, all names, tags and letters of both sides are replaced by the same
+placeholders, so that the mirrored text gets the same decision. In doubt a tag or a letter names its side: one that
+stays gives one side's words to the other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 from debate_orchestrator.core.format import Format
@@ -34,8 +36,9 @@ _BEGIN, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
 class Mirror:
     """Shows each of the two sides of a format as the other."""
 
-    def __init__(self, format: Format, debated: str = ""):
-        """`debated` is the text of the topic and the positions."""
+    def __init__(self, format: Format, debated: str = "", material: Iterable[str] = ()):
+        """`debated` is the text of the topic and the positions, `material` what the seats read beside it."""
+        self._format = format
         a, b = format.sides[0], format.sides[-1]  # a debate of one side stays as it is
         self._other = {a: b, b: a}
         first, second = format.seats[a], format.seats[b]
@@ -45,7 +48,9 @@ class Mirror:
         self._quote = re.compile(f"<{verified}>[^<]*+</{verified}>")
         tags_alone = {} if any(_is_a_word_of_its_own(seat, debated) for seat in (first, second)) else self._tags
         self._pattern = _pattern(self._other, self._names, self._tags, tags_alone, self._letters)
-        self._kept = {"url"} | ({"letter"} if _has_letter(debated, self._names, self._letters) else set())
+        self._debated, self._material = debated, tuple(material)
+        self._texts: dict[str, str] = {}
+        """Texts that were exchanged to what they are then: all judges of a panel hear the same."""
         self._left_in_code = {"alone", "letter"} | (set() if all(" " in name for name in self._names) else {"name"})
 
     def side(self, name: str) -> str:
@@ -68,6 +73,40 @@ class Mirror:
     def text(self, text: str) -> str:
         """A text in which each side goes by the other's name, in turn ids and tags too, but for verified quotes,
         addresses and code."""
+        if text not in self._texts:
+            self._texts[text] = self._exchanged(text)
+        return self._texts[text]
+
+    def _exchanged(self, text: str) -> str:
+        pieces, end = list[str](), 0
+        for match in self._naming(text):
+            if match.lastgroup != "letter" or not self.leaves_letters:
+                pieces += [text[end : match.start()], self._word(match)]
+                end = match.end()
+        return "".join([*pieces, text[end:]])
+
+    @cached_property
+    def plain(self) -> Mirror:
+        """The one of a debate on nothing: it exchanges whatever may look like a side's."""
+        return Mirror(self._format)
+
+    @cached_property
+    def leaves_letters(self) -> bool:
+        """Whether letters alone are no side's: topic or positions have one, or the material has both."""
+        for match in self._letters_in(self._pattern.finditer(self._debated)):
+            before, after = self._debated[: match.start()], self._debated[match.end() :]
+            is_placeholder = before.endswith("answer of ")  # of a side of which no position is known
+            if not is_placeholder and (match[0] != "A" or not _is_article(before, after)):
+                return True
+        found = {match[0] for text in self._material for match in self._letters_in(self._naming(text))}
+        return bool(found) and found == set(self._letters)
+
+    @staticmethod
+    def _letters_in(matches: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
+        return (match for match in matches if match.lastgroup == "letter")
+
+    def _naming(self, text: str) -> Iterator[re.Match[str]]:
+        """The places of a text that name a side, by all that the words around them tell."""
         unquoted = self._quote.sub(lambda quote: "<" * len(quote[0]), text)
         without_code = _CODE.sub(lambda code: "`" * len(code[0]), unquoted)
         matches = list(self._pattern.finditer(unquoted))
@@ -76,17 +115,15 @@ class Mirror:
         stand_ins = [_STAND_INS.get(match.lastgroup or "", match[0]) for match in matches]
         neutral = "".join(unquoted[gap] + stand_in for gap, stand_in in zip(gaps, stand_ins, strict=True))
         neutral += unquoted[ends[-1] :]
-        pieces, end = list[str](), 0
+        end = 0
         for gap, match, stand_in in zip(gaps, matches, stand_ins, strict=True):
-            start = end + gap.stop - gap.start
+            kind, start = match.lastgroup or "", end + gap.stop - gap.start
             end = start + len(stand_in)
-            around = f"{neutral[max(0, start - _CONTEXT_LENGTH) : start]}\0{neutral[end : end + _CONTEXT_LENGTH]}"
-            stays_in_code = match.lastgroup in self._left_in_code and without_code[match.start()] == "`"
-            exchanged = (
-                not stays_in_code and match.lastgroup not in self._kept and _names_a_side(match.lastgroup, around)
-            )
-            pieces += [text[gap], self._word(match) if exchanged else match[0]]
-        return "".join([*pieces, text[ends[-1] :]])
+            if kind == "url" or (kind in self._left_in_code and without_code[match.start()] == "`"):
+                continue
+            before, after = neutral[max(0, start - _CONTEXT_LENGTH) : start], neutral[end : end + _CONTEXT_LENGTH]
+            if kind not in ("alone", "letter") or _names_a_side(kind, before, after):
+                yield match
 
     def _word(self, match: re.Match[str]) -> str:
         """What is found, as the other side's."""
@@ -178,17 +215,6 @@ def _is_a_word_of_its_own(seat: Seat, debated: str) -> bool:
     return not is_word or seat.tag.casefold() == seat.side.casefold() or is_debated is not None
 
 
-def _has_letter(debated: str, names: Iterable[str], letters: Collection[str]) -> bool:
-    """Whether what is debated has one of the letters, which is neither a part of a side's name nor the article, with
-    which a sentence may begin."""
-    for name in names:
-        debated = debated.replace(name, "")
-    words = re.finditer(
-        rf"(?<!\banswer of ){_BEGIN}(?:{'|'.join(letters) or '(?!)'}){_END}", debated
-    )  # of placeholders
-    return any(word[0] != "A" or not _is_article(debated[: word.start()], debated[word.end() :]) for word in words)
-
-
 def _is_article(before: str, after: str) -> bool:
     after = after.lower()
     return bool(_SENTENCE_START.search(before) and _ARTICLE.match(after) and not _NAME_BEFORE.match(f"\0{after}"))
@@ -235,24 +261,25 @@ _CONTEXT_LENGTH = 40
 """Characters on either side that are looked at."""
 _SIGN = re.compile(r"\0[*_]*\s*(?:[=≈≥≤±∈]|of\s+[-−]?0?[.,]\d)")
 """A sign of mathematics, or a fraction, after a variable."""
-_ARGUES = (
+_ARGUES = re.compile(
     r"\0[*_]*\s+(?:[a-z]+ly\s+)?(?:(?:admit|answer|argue|assert|cite|claim|concede|contend|defend|describe|ignore|"
     r"object|offer|propose|raise|state)(?:s|e?d)|sa(?:ys|id)|repl(?:ies|ied)|writes|wrote)\b"
 )
-_LABEL = re.compile(
-    r"\b(?<!\bits )(?<!\bthis )(?<!\bthat )(?<!\blast )(?<!\bfirst )(?<!\bsecond )"
-    r"(?i:annex|appendix|building|categor(?:y|ies)|chip|class|cohort|column|compan(?:y|ies)|device|equation|exhibit|"
-    r"fig(?:ure)?\.?|firm|grade|group|hepatitis|influenza|item|level|list|model|option|paper|part|patient|phase|plan|"
-    r"product|question|reference|register|release|requirement|resistor|row|sample|scenario|schedule|section|series|site|"
-    r"stage|step|table|team|tier|type|variant|version|vitamin|zone)s?\s+"
-    r"(?:(?:[A-Z][a-z]?(?:\(\w+\))?,\s+)*[A-Z][a-z]?(?:\(\w+\))?,?\s+(?:and|or|to|versus|vs\.?)\s+)?\0"
+_CLAUSE = re.compile(r"\b(?i:an?|any|every|no|that|the|this)\s+(?:[\w-]+\s+){1,2}\0")
+"""A noun before a side that argues: `the plan A proposed`."""
+_TAG_LABEL = re.compile(
+    r"\b(?i:chip|device|group|model|option|phase|product|reference|register|release|requirement|resistor|route|row|"
+    r"sample|series|site|stage|step|table|type|variant|version|zone)s?\s+(?:Xx\s+(?:and|or|to|versus|vs\.?)\s+)?\0"
 )
-"""A noun before it, or before the first of several, that makes it a label."""
-_CLAUSE = re.compile(rf"\b(?i:an?|any|every|no|the)\s+(?:[\w-]+\s+){{1,2}}{_ARGUES}")
-"""`the plan A proposed`: a noun before a side."""
+"""A noun before a tag, or before the first of two, that makes it a label."""
+_LETTER_LABEL = re.compile(
+    r"\b(?i:annex|appendix|class|equation|exhibit|fig(?:ure)?\.?|grade|group|hepatitis|influenza|plan|schedule|section|"
+    r"series|table|tier|type|vitamin)s?\s+(?:(?:[A-Z],\s+)*[A-Z],?\s+(?:and|or|to|versus|vs\.?)\s+)?\0"
+)
+"""A noun before a letter, or before the first of several, of which names are known beyond a debate."""
 _PROPER_NAME = re.compile(
     r"(?:[\w,;’')]\s+(?!Xx|Opening|Constructive|Challenge|Rebuttal|Closing|Judge)[A-Z][a-z]\w*|"
-    rf"\b[A-Z]?[a-z]+[A-Z]\w*|\b(?!It|That|Here|What)[A-Z]\w*['’]s)\s+(?!{_ARGUES})\0"
+    r"\b[A-Z]?[a-z]+[A-Z]\w*|\b(?!It|That|Here|What)[A-Z]\w*['’]s)\s+\0"
 )
 """A name before a tag, of which it is a part: `DeepSeek R1`, `the Canon R1`."""
 _OTHER_LETTER = re.compile(
@@ -278,17 +305,22 @@ it, which is seldom one of these, and no vowel."""
 _ARTICLE = re.compile(r"(?!\s+(?:because|before|by|for|per|when|with|without)\b)\s+[a-z]")
 """What follows `A` where it may be the article, if it is none of `_NAME_BEFORE`."""
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;\n])[\s\"“‘'(*_-]*\Z")
+_WORD_AFTER = re.compile(r"\0[*_]*\s+[A-Za-z']")
 _WITHIN = re.compile(rf"[a-z0-9)\]’”\"'%][,;]?{_GAP}[\"“‘'(\[*_]*\0[*_]*\s+[a-z']")
 
 
-def _names_a_side(kind: str | None, around: str) -> bool:
-    """Whether what was found between these words names a side."""
-    if kind not in ("alone", "letter"):
-        return True
-    if _SIGN.search(around) or (_LABEL.search(around) and not _CLAUSE.search(around)):
+@lru_cache(maxsize=10_000)
+def _names_a_side(kind: str, before: str, after: str) -> bool:
+    """Whether a tag or a letter that was found alone between these words names a side."""
+    around, at = f"{before}\0{after}", len(before)
+    label = _TAG_LABEL if kind == "alone" else _LETTER_LABEL
+    if _SIGN.match(around, at):
+        return False
+    argues = _ARGUES.match(around, at) is not None
+    if label.search(around) and not (argues and _CLAUSE.search(around)):
         return False
     if kind == "alone":
-        return _PROPER_NAME.search(around) is None
-    if re.search(r"\0[*_]*\s+[A-Za-z']", around) and not (_NAME_BEFORE.search(around) or _WITHIN.search(around)):
+        return argues or _PROPER_NAME.search(around) is None
+    if _WORD_AFTER.match(around, at) and not (_NAME_BEFORE.match(around, at) or _WITHIN.search(around)):
         return False
     return not _OTHER_LETTER.search(around)

@@ -238,7 +238,11 @@ def make_plan(opened: Opened) -> DebatePlan:
         voting_turn_ids=voting_turn_ids,
         weights=weights,
         winner_of_label=_winner_of_label(format),
-        mirror=Mirror(format, "\n".join((settings.topic, *settings.positions.values()))),
+        mirror=Mirror(
+            format,
+            "\n".join((settings.topic, *settings.positions.values())),
+            (file.text for file in opened.context),
+        ),
     )
 
 

@@ -76,10 +76,11 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
         visible = visible.model_copy(update={"text": mirror.text(visible.text)}) if mirrored else visible
     quotes = visible.quotes
     if debate.opened.settings.mirror:
-        other_names = [quote.model_copy(update={"text": mirror.text(quote.text)}) for quote in visible.quotes]
-        pairs = list(zip(visible.quotes, other_names, strict=True))
-        source_names = source_names or any(quote.verified and quote != other for quote, other in pairs)
-        quotes = tuple(other if mirrored and not quote.verified else quote for quote, other in pairs)
+        source_names |= any(quote.verified and mirror.plain.text(quote.text) != quote.text for quote in quotes)
+    if mirrored:
+        quotes = tuple(
+            quote if quote.verified else quote.model_copy(update={"text": mirror.text(quote.text)}) for quote in quotes
+        )
     spoke = isinstance(reply_event, Spoke)
     return TranscriptEntry(
         turn=mirror.turn(turn) if mirrored else turn,
@@ -109,9 +110,10 @@ def _structured(
     source_fields = _PAGE_FIELDS if turn.seat == CLERK else frozenset({"quote"} if "url" in shape else ())
     source_names = False
     if debate.opened.settings.mirror:
-        other_names = debate.mirror.structured_reply(shape, fields, source_fields)
-        source_names = other_names != debate.mirror.structured_reply(shape, fields)
-        fields = other_names if mirrored else fields
+        plain = debate.mirror.plain
+        source_names = plain.structured_reply(shape, fields, source_fields) != plain.structured_reply(shape, fields)
+    if mirrored:
+        fields = debate.mirror.structured_reply(shape, fields, source_fields)
     text = as_text(shape, fields)
     return VisibleText(text=text, words=len(text.split()), quotes=quotes), source_names
 

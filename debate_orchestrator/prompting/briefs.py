@@ -275,7 +275,8 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     return {
         "mirrored": turn.mirrored,
         **_marker(debate, turn.id, "task"),
-        "topic": settings.topic,
+        "topic": renamed(settings.topic),
+        "letters_debated": settings.mirror and mirror.leaves_letters,
         "as_of": settings.as_of,
         "positions": positions_shown(debate, turn),
         "shown_as": {actual: side for side, actual in actual_sides.items()},

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from journals import EARLIER
 
 from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.events import ContextFile
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
@@ -97,6 +98,7 @@ OTHERS_NAMES = [
     ("|A|B| for **A** and the A side, in its answer A", "|B|A| for **B** and the B side, in its answer B"),
     ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
     ("[R1 - ROUND 1 - OPENING]", "[R2 - ROUND 1 - OPENING]"),
+    ("Treatment A harmed 2, treatment B 61: A is safe.", "Treatment B harmed 2, treatment A 61: B is safe."),
     ("A's support for it; B’s is none.", "B's support for it; A’s is none."),
     ("As R1 I say: [R2] is wrong, and (R1)'s case stands.", "As R2 I say: [R1] is wrong, and (R2)'s case stands."),
     ("R1-R2, R1/R2, R1: R2.", "R2-R1, R2/R1, R2: R1."),
@@ -121,7 +123,7 @@ UNNAMED = [
     "1.opening.c", "1.opening.judge", "version 1.2.b", "DeepSeek-R1", "R1.5", "R10", "R3",
     "best_R1_so_far", "plan_A is", "x.R1",
     "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1",
-    "The fit is good: R2 = 0.91.", "an adjusted R2 of .91", "model A offers more", "Section B states that",
+    "The fit is good: R2 = 0.91.", "an adjusted R2 of .91", "Section B states that",
     "See https://deepseek.com/R1, x.org/A and x.org/1.opening.a?by=B.", "the file R1.csv", "deepseek-ai/R1",
     "the model R1 is cheap", "DeepSeek R1 is open.", "DeepSeek's R1", "R1-Zero", "The Canon R1 sells.",
     "`R1 = load(A)`", "`https://x.org/2.rebuttal.a`", "```\nMOV R1, R2\n```", "~~~\nA: Researcher\n~~~",
@@ -202,6 +204,8 @@ def test_a_tag_alone_names_its_side() -> None:
         ("Is treatment A safe?", False),
         ("No. A tax on sugar works.", True),
         ("Plan AB is a plan", True),
+        ("Are A-levels fair?", True),
+        ("Is vendor A\u00a0better?", False),
     ]
 )
 def test_a_letter_of_what_is_debated_is_the_same_in_both_texts(row: tuple[str, bool]) -> None:
@@ -210,6 +214,21 @@ def test_a_letter_of_what_is_debated_is_the_same_in_both_texts(row: tuple[str, b
     mirror = make_plan(opened(1).with_settings(topic=topic)).mirror
     text, other = "Vendor A is cheap, says Researcher A.", "Vendor A is cheap, says Researcher B."
     assert mirror.text(text) == (other.replace("Vendor A", "Vendor B") if exchanged else other)
+
+
+@for_each(
+    [
+        ("In the trial B was better than A.", False),
+        ("Treatment A harmed 2, treatment B 61.", False),
+        ("A trial by John A. Smith and James B. Kerr, on vitamin A and hepatitis B.", True),
+        ("Is it A?", True),
+    ]
+)
+def test_letters_of_the_material_are_the_same_in_both_texts(row: tuple[str, bool]) -> None:
+    """Letters that it calls two things by are never a side's, so that no speech says the opposite of it."""
+    text, exchanged = row
+    plan = make_plan(opened(1).model_copy(update={"context": (ContextFile(name="trial.md", text=text),)}))
+    assert (plan.mirror.text("So A is safe.") == "So B is safe.") is exchanged
 
 
 def test_short_names_keep_to_their_own_letters() -> None:
