@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterator, Mapping
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.shape import (
     MAX_ITEMS,
@@ -50,18 +51,14 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
         elif field.requested_max_words is not None and isinstance(field_value, str):
             words = count_words(field_value)
             if words > _WORD_TOLERANCE * field.requested_max_words:
-                yield _excess(path, words, "word", field.requested_max_words)
+                yield f"{path}: {_excess(words, 'word', field.requested_max_words)}"
 
 
-class _Blank(str):
-    """The problem of a field that is null and needs a value; `path` says where it is."""
-
-    def __new__(cls, problem: str, path: str) -> _Blank:
-        blank = super().__new__(cls, problem)
-        blank.path = path
-        return blank
-
+class _Problem(NamedTuple):
     path: str
+    text: str
+    is_blank: bool = False
+    """Whether the field is null and needs a value."""
 
 
 def check(
@@ -70,14 +67,14 @@ def check(
     """The problems of `value` as a reply of this shape, only the first few if there are many (`first_few`); empty if it
     fits. Each names its field by a path, in which the items of a list count from 1: `rows[1].claim`. In a form, which a
     person fills in, the fields that were left blank are one problem."""
-    problems = _record(shape, value, where, context)
+    problems, together = _record(shape, value, where, context), list[str]()
     if is_form:
         found = list(problems)
-        blank_paths = [problem.path.removeprefix(where) for problem in found if isinstance(problem, _Blank)]
-        names = _names_of_blanks(value, blank_paths)
-        together = [blank_problem(names, where)] if names else []
-        problems = iter([*together, *(problem for problem in found if not isinstance(problem, _Blank))])
-    return list(first_few(problems, _name_of_record(where)))
+        blank_paths = [problem.path.removeprefix(where) for problem in found if problem.is_blank]
+        together = [blank_problem(_names_of_blanks(value, blank_paths), where)] if blank_paths else []
+        problems = (problem for problem in found if not problem.is_blank)
+    sentences = chain(together, (f"{problem.path}: {problem.text}" for problem in problems))
+    return list(first_few(sentences, _name_of_record(where)))
 
 
 def _names_of_blanks(value: Any, paths: Container[str], path: str = "") -> list[str]:
@@ -95,7 +92,7 @@ def _name_of_record(where: str) -> str:
     return where.rstrip(".: ") or "the reply"
 
 
-def _record(shape: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[str]:
+def _record(shape: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[_Problem]:
     """The problems of a value as an object of the fields that are asked for; `where` is before their names."""
     fields = fields_asked(shape, context)
     if not isinstance(value, dict):
@@ -104,15 +101,17 @@ def _record(shape: Mapping[str, Field], value: Any, where: str, context: ShapeCo
     for name, field in fields.items():
         if name not in value:
             expected = f"{_expected(field, context)}{_or_empty(field)}"
-            yield f"{where}{name}: this field is missing; it must be {expected}."
+            yield _Problem(f"{where}{name}", f"this field is missing; it must be {expected}.")
     for name in value:
         if name not in fields:
-            yield f"{where}{short_repr(name)}: there is no such field; the fields are {join_names(fields)}."
+            yield _Problem(
+                f"{where}{short_repr(name)}", f"there is no such field; the fields are {join_names(fields)}."
+            )
     for name in present_fields(fields, value):
         yield from _field(fields[name], value, name, f"{where}{name}", context)
 
 
-def _field(field: Field, record: Mapping[str, Any], name: str, where: str, context: ShapeContext) -> Iterator[str]:
+def _field(field: Field, record: Mapping[str, Any], name: str, where: str, context: ShapeContext) -> Iterator[_Problem]:
     """The problems of a field of a record, on whose other fields it may depend."""
     value, empty = record[name], empty_value(field)
     is_empty = value == empty and type(value) is type(empty)
@@ -121,7 +120,7 @@ def _field(field: Field, record: Mapping[str, Any], name: str, where: str, conte
         return
     if conditional and not applies(field, record):
         if not is_empty:
-            yield f"{where}: {short_repr(value)} must be {json.dumps(empty)}, {_why_empty(field, record)}."
+            yield _Problem(where, f"{short_repr(value)} must be {json.dumps(empty)}, {_why_empty(field, record)}.")
     elif conditional and is_empty and field.kind != "list":  # choices and turns must name something
         yield _mismatch(where, value, f"{_expected(field, context)}, {_condition(field, 'since')}")
     elif keys := field.keys(context):
@@ -130,7 +129,7 @@ def _field(field: Field, record: Mapping[str, Any], name: str, where: str, conte
         yield from _value(field, value, where, context)
 
 
-def _each(fields: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[str]:
+def _each(fields: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[_Problem]:
     """The problems of an object with one value for each key; of the values, only where the keys are right."""
     if not isinstance(value, dict) or not set(value) & set(fields):
         yield _mismatch(where, value, f"an object with the keys {join_names(fields)}")
@@ -138,24 +137,24 @@ def _each(fields: Mapping[str, Field], value: Any, where: str, context: ShapeCon
     missing = [key for key in fields if key not in value]
     unknown = [short_repr(key, 30) for key in value if key not in fields]
     if missing:
-        yield f"{where}: {join_names(missing)} {'is' if len(missing) == 1 else 'are'} missing."
+        yield _Problem(where, f"{join_names(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
     for key in unknown[:3]:
-        yield f"{where}: there is no such key as {key}; the keys are {join_names(fields)}."
+        yield _Problem(where, f"there is no such key as {key}; the keys are {join_names(fields)}.")
     for key, field in fields.items() if not missing and not unknown else ():
         yield from _value(field, value[key], f"{where}.{key}", context)
 
 
-def _value(field: Field, value: Any, where: str, context: ShapeContext) -> Iterator[str]:
+def _value(field: Field, value: Any, where: str, context: ShapeContext) -> Iterator[_Problem]:
     """The problems of one value: that of a field, or of a side or an issue in it."""
     if field.kind == "record":
         yield from _record(field.fields, value, f"{where}.", context)
     elif field.kind == "scores":
         yield from _each(dict.fromkeys(context.sides, context.points), value, where, context)
-    elif too_long := _too_long(field, value, where):
-        yield too_long
+    elif too_long := _too_long(field, value):
+        yield _Problem(where, too_long)
     elif field.kind == "text" and isinstance(value, str):
         if not value.strip():
-            yield f"{where}: it is empty; it must be {in_words(field)}."
+            yield _Problem(where, f"it is empty; it must be {in_words(field)}.")
     elif not _fits(field, value, context):
         yield _mismatch(where, value, _expected_value(field, context))
     elif field.kind == "list":
@@ -166,16 +165,16 @@ def _value(field: Field, value: Any, where: str, context: ShapeContext) -> Itera
                 yield from _value(_TEXT, item, f"{where}[{n}]", context)
 
 
-def _too_long(field: Field, value: Any, where: str) -> str | None:
+def _too_long(field: Field, value: Any) -> str | None:
     """The problem of a text or a list that is longer than any may be, or than its field allows."""
     if isinstance(value, str) and field.kind in ("text", "url"):
         maximum = MAX_URL_LENGTH if field.kind == "url" else MAX_TEXT_LENGTH
         if len(value) > maximum:
-            return _excess(where, len(value), "character", maximum)
+            return _excess(len(value), "character", maximum)
         if field.max_words is not None and (words := count_words(value)) > field.max_words:
-            return _excess(where, words, "word", field.max_words)
+            return _excess(words, "word", field.max_words)
     if isinstance(value, list) and field.kind in ("choices", "turns", "list") and len(value) > MAX_ITEMS:
-        return _excess(where, len(value), "item", MAX_ITEMS)
+        return _excess(len(value), "item", MAX_ITEMS)
     return None
 
 
@@ -289,16 +288,15 @@ def _literal(value: bool | str) -> str:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _excess(where: str, count: int, noun: str, maximum: int) -> str:
+def _excess(count: int, noun: str, maximum: int) -> str:
     """The problem of a value that has more of something than it may have."""
-    return f"{where}: it has {plural(count, noun)}; write at most {maximum:,}."
+    return f"it has {plural(count, noun)}; write at most {maximum:,}."
 
 
-def _mismatch(where: str, value: Any, expected: str) -> str:
+def _mismatch(where: str, value: Any, expected: str) -> _Problem:
     if isinstance(value, dict):
         keys = ", ".join(short_repr(key, 30) for key in list(value)[:6])
         text = f"an object with the keys {keys}" if keys else "an empty object"
     else:
         text = "null" if value is None else short_repr(value)
-    problem = f"{where}: {text} is not {expected}."
-    return _Blank(problem, where) if value is None else problem
+    return _Problem(where, f"{text} is not {expected}.", is_blank=value is None)
