@@ -26,7 +26,7 @@ from debate_orchestrator.core.phases import Phase, QuoteRules
 from debate_orchestrator.core.private_text import PublicText
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verbatim import SearchedText, comparable_quote, is_struck, paragraphs, readings, words_of
-from debate_orchestrator.util.sanitize import count_words, quoted, sanitize
+from debate_orchestrator.util.sanitize import LOOK_ALIKES, count_words, quoted, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
@@ -170,12 +170,21 @@ def _is_quoted(quote: str, within: Sequence[SearchedText], least_words: int) -> 
     return any(place is not None and place.whole for source in within for place in map(source.find, parts))
 
 
+_PHASE = r"(?:opening|constructive|challenge|rebuttal|reply|response|closing)(?:[^\S\n]+(?:statement|\d{1,2}))?"
+
+
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:
-    """Whether a speech writes lines for a speaker of these names: a line that begins with the name and a colon, perhaps
-    with a number before the name and a note in brackets after it."""
+    """Whether a speech writes lines for a speaker of these names: a line that begins with the name and a colon, also in
+    letters that look alike, perhaps after a number, a time or a round, and before a phase and notes in brackets."""
     if not names:
         return False
-    alternatives = "|".join(r"[^\S\n]+".join(map(re.escape, name.split())) for name in names)
+    alternatives = "|".join(r"[^\S\n]+".join(map(re.escape, _alike(name).split())) for name in names)
     around = r"(?:[^\w\n]|_){0,6}"
-    name = rf"{around}(?:\d{{1,3}}[.)]{around})?(?:{alternatives}){around}?(?:[(\[][^()\[\]\n]{{1,40}}[)\]]{around}?)?"
-    return re.search(rf"^{name}[{_COLONS}]", text, flags=re.MULTILINE | re.IGNORECASE) is not None
+    before = r"(?:(?:\d[\d:.]{0,7}|[a-z][.)]|(?:round|turn)[^\S\n]+\d{1,2})(?:[^\w\n]|_){1,6}){0,3}"
+    notes = rf"(?:,[^\S\n]+{_PHASE}{around})?(?:[(\[][^()\[\]\n]{{1,40}}[)\]]{around}?){{0,3}}"
+    line = rf"^{around}{before}(?:{alternatives}){around}?{notes}[{_COLONS}]"
+    return re.search(line, _alike(text), flags=re.MULTILINE) is not None
+
+
+def _alike(text: str) -> str:
+    return text.casefold().translate(LOOK_ALIKES)

@@ -32,7 +32,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import INVISIBLE, normalize_unicode, one_line, sanitize
+from debate_orchestrator.util.sanitize import INVISIBLE, LOOK_ALIKES, normalize_unicode, one_line, sanitize
 
 MAX_SIZE = 2_000_000
 """Bytes in a transcript."""
@@ -216,12 +216,6 @@ _LABEL_END = re.compile(r":|\s[-\u2013\u2014]+\s")
 _PLAIN_BEGINNING = re.compile(r"\s*(?:[^\W_]|[\"'\u2018-\u201e\u00ab])")
 _QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
 """The beginning of a line of a quotation, a table or a list."""
-_LOOK_ALIKES = str.maketrans(
-    "\u0430\u0432\u0435\u0451\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u04cf\u0501"
-    "\u051b\u051d\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u0131",
-    "abe\u00ebkmhopctyxsijhldqwabezhikmnoptyxi",
-)
-"""Small letters of Cyrillic and Greek, and the Latin ones that they, or their capitals, look like."""
 
 _ALIKE = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɩօոսհյ01i|2345789", "abcdefghljklmnoprstuvwyzglonuhjolllzeastbg")
 """Small capitals, letters of Armenian and digits, and the letters that they look like; `i` and `l` are one."""
@@ -239,7 +233,7 @@ def _visible(line: str) -> list[str]:
     """The lines that a reader sees of one line: without markup, in lower case, look-alike ones made the same."""
     lines = _TAG.sub("\n", _INLINE_MARKUP.sub("", line)).split("\n")
     return [
-        normalize_unicode(INVISIBLE.sub("", html.unescape(text))).casefold().translate(_LOOK_ALIKES) for text in lines
+        normalize_unicode(INVISIBLE.sub("", html.unescape(text))).casefold().translate(LOOK_ALIKES) for text in lines
     ]
 
 

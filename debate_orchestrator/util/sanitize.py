@@ -57,6 +57,12 @@ _ACCENTS = re.compile("[\u0300-\u0304\u0306-\u030a\u030c]")
 """Marks above a letter that can't, whatever script the letter is of. No mark below one can."""
 _BELOW = (1, 202, 220)
 """Combining classes of marks through and below a letter."""
+LOOK_ALIKES = str.maketrans(
+    "\u0430\u0432\u0435\u0451\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u04cf\u0501"
+    "\u051b\u051d\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u0131",
+    "abe\u00ebkmhopctyxsijhldqwabezhikmnoptyxi",
+)
+"""Small letters of Cyrillic and Greek, and the Latin ones that they, or their capitals, look like."""
 MAX_ADDRESS_LENGTH = 200
 _MAX_MARKS = 8
 

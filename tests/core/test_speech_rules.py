@@ -257,7 +257,9 @@ def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
 
 @for_each(
     ["Ben: I give up.", "So.\n\n**Ben**: So it is.", "> Ben: no", "so\r\n  ben : x", "[Ben]: x", "__Ben__ : x", "BEN:",
-     "1. Ben: x", "12) **Ben** : x", "Ben (to the judge): x", "*Ben* [aside]: x", "Ben\uff1a x", "Ben\ua789 x"]
+     "1. Ben: x", "12) **Ben** : x", "a. Ben: x", "#1 Ben: x", "Round 1. Ben: x", "10:20 Ben: x", "Ben, rebuttal: x",
+     "Ben, Opening Statement: x", "Ben (to the judge): x", "Ben (R1) (aside): x", "[10:20] 2) **Ben**, reply 2: x",
+     "*Ben* [aside]: x", "Ben\uff1a x", "Ben\ua789 x", "\u0412\u0435n: x"]
 )  # fmt: skip
 def test_lines_for_the_other(text: str) -> None:
     """A line that begins with the other's name and a colon, marked up or not, is written for the other."""
@@ -270,7 +272,10 @@ def test_spaces_within_the_name_of_the_other(text: str) -> None:
     assert writes_lines_for(sanitize(text), ["Debater A"])
 
 
-@for_each(["Ben said: no", "As for Ben: no", "Benny: x", "Ben\n: x", "1. Ben (no", "Anna: x", ": x", "Ben, no"])
+@for_each(
+    ["Ben said: no", "As for Ben: no", "Benny: x", "Ben\n: x", "1. Ben (no", "Anna: x", ": x", "Ben, no", "a Ben: x",
+     "Ben, hear me: x", "Ben - not I - said so", "Round 1 was of Ben: x", "In 2020 Ben: x", "Ben, opening the door: x"]
+)  # fmt: skip
 def test_what_is_no_line_for_the_other(text: str) -> None:
     """To name the other, or to write one's own name, is none; and where there is no other, no line is."""
     assert not writes_lines_for(text, ["Ben"])
