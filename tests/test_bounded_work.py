@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 
 import pytest
@@ -148,32 +147,42 @@ TRIED: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", ["\n", "** ", "`", "[x]", "~~~x\n", "</think>\n"])
-def test_a_long_speech_is_read_at_once(piece: str) -> None:
-    """What of a long text of one piece is public, and whether it ends with a reserved line, takes no second."""
-    start = time.process_time()
-    ends_with_line(as_long(piece, 50_000) + "x\n\nSo.", "So.")
-    ignored_line(START, START.due[0], reply(as_long(piece, 50_000) + "x [CODE]."))
-    public_text(as_long(piece, 50_000))
+def test_a_long_speech_is_read_once(piece: str) -> None:
+    """What of a long text of one piece is public, and whether it ends with a reserved line, is found out in work that
+    grows with the text, in calls and within patterns: six times the most that a reply may have comes to its end."""
 
-    assert time.process_time() - start < 3
+    def read(length: int) -> None:
+        ends_with_line(as_long(piece, length) + "x\n\nSo.", "So.")
+        ignored_line(START, START.due[0], reply(as_long(piece, length) + "x [CODE]."))
+        public_text(as_long(piece, length))
 
-
-def test_a_speech_of_backslashes_is_quoted_at_once() -> None:
-    """Dollar signs are looked for in a time that grows as the speech does."""
-    start = time.process_time()
-    markup.quote_speech("\\" * 39_990)
-
-    assert time.process_time() - start < 3
+    some, more = (calls(lambda n=n: read(n)) for n in (1_000, 4_000))
+    assert more < 5 * some
+    read(6 * replies.MAX_SIZE)
 
 
-def test_a_reply_that_comes_in_characters_is_read_at_once() -> None:
-    """What begins no tag, a character at a time, takes few seconds."""
-    private, start = PrivateFilter(), time.process_time()
-    for _ in range(256_000):
-        private.feed("<")
+@pytest.mark.timeout(60)
+def test_a_speech_of_backslashes_is_quoted_once() -> None:
+    """Dollar signs are looked for in work that grows as the speech does."""
+    some, more = (calls(lambda n=n: markup.quote_speech("\\" * n)) for n in (1_000, 4_000))
+    assert more < 5 * some
+    assert "\\" in markup.quote_speech("\\" * 400_000)
 
-    assert time.process_time() - start < 3
+
+@pytest.mark.timeout(60)
+def test_a_reply_that_comes_in_characters_is_read_once() -> None:
+    """What begins no tag, a character at a time, is not read again with each character."""
+
+    def feed(length: int) -> None:
+        private = PrivateFilter()
+        for _ in range(length):
+            private.feed("<")
+
+    some, more = (calls(lambda n=n: feed(n)) for n in (1_000, 4_000))
+    assert more < 5 * some
+    feed(4 * replies.MAX_SIZE)
 
 
 @pytest.mark.timeout(60)

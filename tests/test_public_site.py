@@ -274,7 +274,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
         assert visitor.site.queue.wait_seconds(1) is None
         visitor.until(visitor.started(), "Complete")
         one = visitor.site.queue.wait_seconds(1)
-        assert one is not None and 0.2 < one < 20 and visitor.site.queue.wait_seconds(3) == 3 * one
+        assert one is not None and one > 0.2 and visitor.site.queue.wait_seconds(3) == 3 * one
         visitor.started()
         assert "your debate is next · about a minute" in visitor.text(visitor.started())
 
