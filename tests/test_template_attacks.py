@@ -257,8 +257,8 @@ def test_templates_that_take_too_long_only_together(monkeypatch: pytest.MonkeyPa
 
 INSIDE = """
 import json, os, socket, subprocess, sys
-from debate_orchestrator.prompting import template_worker
-answer = template_worker._answer
+from debate_orchestrator.prompting import rendering
+answer = rendering._answer
 def attempt(sandbox, task):
     if "code" not in task["values"]:
         return answer(sandbox, task)
@@ -266,8 +266,8 @@ def attempt(sandbox, task):
         return {"text": str(eval(task["values"]["code"]))}
     except PermissionError as error:
         return {"text": f"refused: {error}"}
-template_worker._answer = attempt
-template_worker.main()
+rendering._answer = attempt
+rendering.main()
 """
 """The process that renders templates, with something else done in it when it is as confined as ever."""
 

@@ -1,8 +1,9 @@
 """Renders templates over plain data, and checks them; strangers' templates in a process of their own.
 
 Shipped templates are rendered in this process. Those that travel with a debate, or are in a user's folder, may come
-from a stranger: they are checked and rendered by a worker process that can do nothing else, and that is killed when it
-takes too long.
+from a stranger: they are checked and rendered by a worker process, which is this module run as a program. It can do
+nothing else, and is killed when it takes too long. Each line of its standard input is a task as JSON, and each line of
+its standard output the answer.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import resource
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,12 +22,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from debate_orchestrator.prompting import template_worker, templates
-from debate_orchestrator.prompting.template_worker import READY
+from debate_orchestrator.prompting import templates
 from debate_orchestrator.prompting.templates import FunctionContext, Sandbox
 from debate_orchestrator.util import confine, resources
 from debate_orchestrator.util.errors import BadFormat, PermanentFailure
@@ -34,8 +37,16 @@ _stopped: set[tuple[str, int]] = set()
 """Templates that the worker was killed over, with the hash of their set. They are not tried again: a debate renders
 its templates for every turn, and each attempt would cost the whole limit."""
 _seconds: ContextVar[Counter[str] | None] = ContextVar("_seconds", default=None)
+CPU = 1
+"""Seconds of processor time for each task; the system kills the process within one more."""
+MEMORY = 512_000_000
+"""Bytes of address space."""
+READY = "ready"
+"""The first line that it prints, when everything is imported."""
+MAX_LENGTH = 4_000_000
+"""Characters that a rendered template may have."""
 SECONDS = 30.0
-"""Wall-clock seconds for a task; `template_worker` limits the processor time."""
+"""Wall-clock seconds for a task; `CPU` limits the processor time."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _MAX_SIZE = 64_000_000
 """Bytes that an answer may have: the longest text, with every character escaped."""
@@ -59,7 +70,7 @@ def render(
         task = {"own": dict(bundled_templates), "names": [*names], "values": values, "function_context": context}
         answer = _worker().do(task)
         if (seconds := _seconds.get()) is not None:
-            seconds[path] += answer["seconds"] if answer else template_worker.CPU
+            seconds[path] += answer["seconds"] if answer else CPU
         if answer is None:
             _stopped.add(key)
             raise BadFormat(f"{path}: {_TOO_MUCH}")
@@ -138,7 +149,7 @@ class _Worker:
 
     def __init__(self, root: str):
         """Starts the process. Raises PermanentFailure if it can't be started."""
-        command = [*confine.command("debate_orchestrator.prompting.template_worker"), root]
+        command = [*confine.command("debate_orchestrator.prompting.rendering"), root]
         pipe = subprocess.PIPE
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
@@ -215,3 +226,69 @@ def _worker() -> _Worker:
     if worker is None or worker.ended:
         _workers[key] = worker = _Worker(key[1])
     return worker
+
+
+# Within the worker process
+
+
+def main() -> None:
+    """Answers tasks until standard input ends."""
+    root = Path(sys.argv[1])
+    shipped = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in root.rglob("*.j2")}
+
+    @lru_cache(maxsize=16)
+    def sandbox(bundled_templates: tuple[tuple[str, str], ...]) -> templates.Sandbox:
+        return templates.Sandbox(dict(bundled_templates), shipped)
+
+    _load(shipped)
+    confine.confine(MEMORY)
+    print(READY, flush=True)
+    for line in sys.stdin:
+        _allow_more()
+        task = json.loads(line)
+        begun = time.process_time()
+        try:
+            answer = _answer(sandbox(tuple(task["own"].items())), task)
+        except MemoryError:
+            sys.exit(1)  # a process that ran out of memory may be in any state
+        print(json.dumps({**answer, "seconds": time.process_time() - begun}), flush=True)
+
+
+def _load(shipped: dict[str, str]) -> None:
+    """Makes Jinja import all that it imports late, for rendering and for errors: `confine` lets nothing in."""
+    for text in ("{{ 'x' | json }}{{ 1 // 0 }}", "{% if %}"):
+        templates_by_path = {"sample.j2": text}
+        task = {"own": templates_by_path, "names": ["sample.j2"], "values": {}, "function_context": ["", {}, {}]}
+        _answer(templates.Sandbox(templates_by_path, shipped), task)
+
+
+def _allow_more() -> None:
+    """Renews the limit on processor time for one more task."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + CPU + 1, hard))
+
+
+def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
+    templates_by_path = task["own"]
+    if "known_names" in task:
+        return {"mistakes": templates.find_problems(sandbox, templates_by_path, task["known_names"])}
+    first = templates.shown_path(task["names"][0], templates_by_path)
+    try:
+        text = sandbox.render(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))
+    except MemoryError:
+        raise
+    except Exception as error:
+        return {
+            "place": templates.error_location(error, templates_by_path) or first,
+            "reason": templates.error_text(error),
+        }
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        return {"place": first, "reason": "the text holds half a surrogate pair, which is not a character"}
+    if len(text) > MAX_LENGTH:
+        return {"place": first, "reason": f"the text has more than {MAX_LENGTH:,} characters"}
+    return {"text": text}
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,7 @@ folder. Mistakes are reported as `FILE:LINE`.
 
 A template may come from a stranger, in a format's folder or in a journal. All that it can reach is listed here: plain
 data, a few functions over it (`functions`), a few methods of text and mappings (`METHODS`), and the Jinja filters that
-only make text. Every other call is refused. `template_worker` imports this module in a process without files,
+only make text. Every other call is refused. The worker of `rendering` imports this module in a process without files,
 network and environment, so it may import nothing that needs them.
 """
 
