@@ -57,7 +57,7 @@ class TestExample:
         assert read(path).torn_bytes == 0 and report.status == "complete"
 
         assert Path(beside.report).read_text(encoding="utf-8") == render_file(report, ".md")
-        assert Path(beside.html).read_text(encoding="utf-8") == render_file(report, ".html")
+        assert Path(beside.page).read_text(encoding="utf-8") == render_file(report, ".html")
 
     def test_its_answers_are_its_own(self, path: Path) -> None:
         """The answers file beside the journal is the setup that the journal opened with."""

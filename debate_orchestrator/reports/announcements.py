@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import StructuredReplyGiven
-from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, filled_announcement
+from debate_orchestrator.core.phases import CLERK, ISSUES, RAPPORTEUR, Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.verdict import Vote, decided_votes
 from debate_orchestrator.reports import wording
@@ -264,10 +264,8 @@ def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
         text = " ".join(filter(None, (scores, wording.behind_sentence([result]))))
         text = text if result.winner_is_behind else text.rstrip(".")
     elif wording.is_labelled(votes):
-        scales = wording.scales(debate.format)
         label = wording.label_by_quorum(result.label, votes, debate.opened.settings.quorum)
-        score = f", {scales.with_scale(result.score)}" if label and result.score is not None else ""
-        text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
+        text = f"Round {n}: {wording.scales(debate.format).label_text(label, result.score if label else None)}"
     else:
         votes_by_winner = Counter(vote.winner for vote in decided_votes(votes))
         counts = f" ({wording.votes_text(votes_by_winner)})" if len(votes) > 1 else ""
