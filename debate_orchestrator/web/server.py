@@ -78,7 +78,8 @@ def serve_public(
 def _hosts(port: int, more_hosts: Sequence[str]) -> list[str]:
     """The values of the Host header that are this server's. Raises BadSettings for a name that no browser sends."""
     for host in more_hosts:
-        if not re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d+)?", host, re.ASCII | re.IGNORECASE):
+        name = re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?)(?::(\d{1,5}))?", host, re.ASCII | re.I)
+        if name is None or int(name[2] or 0) > 65_535:
             raise BadSettings(
                 f"{short_repr(host)} is not the name of a host.", hint="only the name: debate.example.org"
             )
