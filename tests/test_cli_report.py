@@ -278,6 +278,9 @@ def test_it_is_written(debate: Run, two: list[str]) -> None:
     assert (codes, found.odd) == ([0, 0, 2, 2, 0, 0, 2], [])
     assert Path("c.edited.md").read_text(encoding="utf-8") == debate("compare", *two).out
     assert other.err == "c.md was another comparison: kept as c.edited.md.\n"
+    Path("link.md").symlink_to("c.md")
+    linked = debate("compare", *two, "--to", "link.md")
+    assert linked.code == 2 and "link.md is a symbolic link, and is not replaced." in linked.err
     assert Path("notes.md").read_text() == "my notes"
     assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Recommendations"]
     assert "Run 2 judges the speeches of run 1 again." in found.text

@@ -286,7 +286,8 @@ FORGED: tuple[Any, ...] = (
 
 @pytest.mark.slow
 def test_jobs_that_this_program_did_not_make(debate: Run, url: str, postgres_server: Postgres) -> None:
-    """Jobs with other arguments, those of a dead worker too, end without a traceback, and every debate is held."""
+    """Jobs with other arguments, those of a dead worker too, and with times that never come, end without a traceback,
+    and every debate is held."""
     name = url.rpartition("/")[2]
     with started(*RUN, "out", "--cluster", url) as run:
         run.hear("Workers take the debates")
@@ -296,12 +297,18 @@ def test_jobs_that_this_program_did_not_make(debate: Run, url: str, postgres_ser
         ((queue,),) = postgres_server.query(name, "SELECT min(queue_name) FROM procrastinate_jobs")
         old = "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 day') RETURNING id"
         ((dead,),) = postgres_server.query(name, old)
+        ((ahead,),) = postgres_server.query(name, old.replace("now() - interval '1 day'", "'infinity'"))
         for more in FORGED:
             arguments = {"tournament": queue.removeprefix("debates-"), **more} if isinstance(more, dict) else more
-            for status, worker_id in (("todo", "NULL"), ("doing", dead)):
+            for status, worker_id, at in (
+                ("todo", "NULL", "-infinity"),  # which Python can't hold
+                ("todo", "NULL", "infinity"),
+                ("doing", dead, "-infinity"),
+                ("doing", ahead, "-infinity"),
+            ):
                 values = f"'{queue}', 'run_debate', '{json.dumps(arguments)}', '{status}', {worker_id}, 5"
                 columns = "queue_name, task_name, args, status, worker_id, priority"
-                columns, values = f"{columns}, scheduled_at", f"{values}, '-infinity'"  # which Python can't hold
+                columns, values = f"{columns}, scheduled_at", f"{values}, '{at}'"
                 postgres_server.query(name, f"INSERT INTO procrastinate_jobs ({columns}) VALUES ({values})")
         with started("worker", url, "--until-done") as worker:
             worked = worker.end(120)

@@ -201,7 +201,10 @@ def test_results_that_never_come_whole(server: Server, monkeypatch: pytest.Monke
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
 
 
-@pytest.mark.parametrize("text", ["{}\n", "{}", "my notes", '{"batch": "x", "id": "y"}\n{"bat', "\nmine\n{"])
+TOO_LATE = '{"batch": "x", "model": "m", "at": 1e17, "calls": []}\n'
+
+
+@pytest.mark.parametrize("text", ["{}\n", "{}", "my notes", '{"batch": "x", "id": "y"}\n{"bat', "\nmine\n{", TOO_LATE])
 def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> None:
     """A file that this program did not write is refused, and not a byte of it is lost."""
     held = contests.tournament(topics=1, rehearse=False)

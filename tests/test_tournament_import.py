@@ -12,7 +12,7 @@ from conftest import Run
 from contests import import_rows, ratings, row, table, write_rows
 from corpus import for_each
 
-from debate_orchestrator.tournament import importing, rows
+from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.util.errors import BadFile
 
@@ -98,6 +98,18 @@ def test_repeats_count_by_their_numbers(debate: Run) -> None:
         shutil.rmtree("t")
     import_rows(debate, [row("d1", "a", "b", winner, repeat=winner) for winner in ("pro", "con")])
     assert ratings(debate)["elo"][0]["model"] == "a"
+
+
+def test_rows_of_a_debate_that_contradict_each_other(debate: Run) -> None:
+    """The first row counts, and a note says where another differs; a first speaker that is no side is unknown."""
+    first = row("d1", "a", "b", "pro", topic="x", category="y", motion="z")
+    other = row("d1", "a", "b", "pro", "j2", topic="x2", category="y2", motion="z2", first="Con")
+    found = notes(import_rows(debate, [first, other, row("d2", "a", "b", "con", first="both")]))
+    for key, value in {"topic": "x2", "category": "y2", "motion": "z2", "first": "con"}.items():
+        kind = f"Rows with another `{key}` than an earlier row of their debate, which counts"
+        assert f"{kind}: 1 (the first: '{value}', line 3, debate 'd1')." in found
+    assert "`first` that is neither pro nor con, taken as unknown: 1 (the first: 'both', line 4)." in found
+    assert [(debate.topic, debate.first) for debate in read_rows("t").debates] == [("x", "pro"), ("t1", None)]
 
 
 def test_an_open_quote_swallows_no_rows(debate: Run) -> None:
@@ -325,12 +337,14 @@ def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
 
 def test_rows_are_bounded(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with more rows than can be read is refused in a sentence, and nothing is written."""
-    monkeypatch.setattr(importing, "MAX_ROWS", 3)
+    monkeypatch.setattr(rows, "MAX_ROWS", 3)
     for count in (3, 4):
         write_rows([row(f"d{n}", "a", "b", "pro") for n in range(count)])
         ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", f"t{count}")
         assert ran.code == (0 if count == 3 else 2)
     assert "rows.csv has more than 3 rows. Try: import a part of it." in ran.err and not Path("t4").exists()
+    monkeypatch.setattr(rows, "MAX_ROWS", 2)
+    assert "t3/rows.jsonl has more than 2 debates or ballots." in debate("tournament", "rate", "t3").err
 
 
 RECORD = {
@@ -370,6 +384,7 @@ def test_hostile_rows_are_reported_or_left_out(debate: Run, here: Path, row: tup
         ("debate,pro,con,judge,winner\nd1,m,n,j,pro\nd2,m,n,j,7,5,con\n", "r.csv:3: a row of another number of cells"),
         ("debate,pro,con,judge,winner\nd1,m,n,j\n", "r.csv:2: a row of another number of cells"),
         ("debate,pro,con,judge,winner,winner\nd1,m,n,j,pro,con\n", "r.csv has the column `winner` more than once"),
+        (f"debate,pro,con,judge,winner,all\nd1,m,n,j,pro,{'x' * 131_073}\n", "leave out the column of such long texts"),
     ],
 )
 def test_cells_that_belong_to_no_column(debate: Run, here: Path, text: str, problem: str) -> None:

@@ -52,8 +52,8 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
     final = {row.debate: row.judge for row in read.ballots if row.final}
     assert final == {"1": "five", "2": "three"} and {row.judge for row in read.ballots if not row.final} == {"three"}
     assert (
-        "In 1 debate a model took over a side from another (2 is the first): that side counts for no model."
-        in read.notes
+        "In 1 debate a model took over a side from another (x/2.journal.jsonl is the first): that side counts for no "
+        "model." in read.notes
     )
 
 
@@ -72,11 +72,12 @@ def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
 
     assert [(row.pro, row.con, row.winner) for row in rows.debates] == [("one", "two", "con")]
     assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("second", 1)}
-    decided = "decided by the judging that was begun first (x/1.journal.jsonl of x/c.journal.jsonl is the first)."
+    decided = "decided by the judging that was begun first: x/1.journal.jsonl of x/c.journal.jsonl."
     assert {note for note in rows.notes if "judg" in note} == {
         "A journal is left out: x/2.journal.jsonl: stand-ins judge it again.",
         f"1 debate without a judge {decided}",
-        "In 1 debate without a judge a later judging has another winner than the first.",
+        "In 1 debate without a judge a later judging has another winner than the first: x/0.journal.jsonl of "
+        "x/c.journal.jsonl.",
     }
 
 
@@ -159,7 +160,7 @@ def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
         assert f"A journal is left out: x/again.journal.jsonl: {why}" in rows.notes
     Path("x/1.journal.jsonl").rename("1.journal.jsonl")
     write_journal(Path("x/2.journal.jsonl"), play_events(rounds=1))
-    problem = "the debate that it judges again is not in this folder, or is left out."
+    problem = "the debate that it judges again is not in this folder, lacks lines that were judged, or is left out."
     assert f"A journal is left out: x/again.journal.jsonl: {problem}" in read_rows("x").notes
 
 
@@ -180,24 +181,34 @@ def test_a_name_that_no_table_takes(debate: Run, place: str) -> None:
 
 def test_no_journal_is_passed_over(here: Path) -> None:
     """Journals beside a folder that is named `debates` count, and what is not read is named: folders that are links or
-    can't be read, and journals in a folder of imported results or beside the debates of a tournament."""
-    for n, name in enumerate(("x/1", "x/debates/2", "elsewhere/3", "x/own/4")):
+    can't be read, hidden journals, and journals in a folder of imported results or beside the debates of a tournament.
+    What others wrote stands in quotation marks: names of several words, and notes of an import."""
+    for n, name in enumerate(("x/1", "x/debates/2", "elsewhere/3", "x/own/4", "x/.Trash/5", "x/.6", "x/Note: All is")):
         cast = {"a": ("one",), "b": (f"m{n}",), "judge": ("three",)}
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         write_journal(Path(f"{name}.journal.jsonl"), play_events(rounds=1, cast=cast))
     Path("x/link").symlink_to(Path("elsewhere").absolute())
+    Path("x/Note: All is.journal.jsonl").write_text("well", encoding="utf-8")
     rows = read_rows("x")
     assert [row.id for row in rows.debates] == ["1", "debates/2", "own/4"]
+    hidden = "2 journals left out, as a hidden file or in a hidden folder (x/.6.journal.jsonl is the first)."
+    assert hidden in rows.notes
+    assert any(note.startswith("A journal is left out: “x/Note: All is.journal.jsonl”") for note in rows.notes)
     note = "1 folder left out, as a symbolic link or since it can't be read (x/link is the first)."
     assert note in rows.notes
 
-    Path("x/tournament.json").write_text('{"imported": {"notes": []}}', encoding="utf-8")
+    Path("x/tournament.json").write_text("null", encoding="utf-8")
+    assert any(
+        note.startswith("Whether journals are of scheduled debates is not known:") for note in read_rows("x").notes
+    )
+    Path("x/tournament.json").write_text('{"imported": {"notes": ["All is ”well”."]}}', encoding="utf-8")
     Path("x/rows.jsonl").write_text(
         '{"kind":"debate","id":"d","topic":"t","pro":"P","con":"Q","winner":"pro"}\n', encoding="utf-8"
     )
-    note = "3 journals left out (x/1.journal.jsonl is the first): the folder's results are imported."
+    note = "4 journals left out (x/1.journal.jsonl is the first): the folder's results are imported."
     rows = read_rows("x")
-    assert [row.id for row in rows.debates] == ["d"] and note in rows.notes
+    assert [row.id for row in rows.debates] == ["d"]
+    assert {note, "The import noted: “All is 'well'.”", hidden} <= {*rows.notes}
 
     held = contests.tournament("held", topics=1, models=[OPUS, SONNET])
     contests.run_tournament(held)

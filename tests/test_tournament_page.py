@@ -86,7 +86,7 @@ def test_no_name_leaves_its_place(debate: Run) -> None:
 @pytest.mark.slow
 def test_only_own_files_are_replaced(debate: Run) -> None:
     """Tables, plots and ratings that were there before or were changed since are moved aside, which a note says. Those
-    that this program wrote are replaced, and `SHA256SUMS` lists them as they are."""
+    that this program wrote are replaced, after a report that broke off too, and `SHA256SUMS` lists them as they are."""
     rows = [row(f"d{n}", "a", "b", ("pro", "con")[n % 2], topic=f"t{n}") for n in range(8)]
     import_rows(debate, rows)
     others = ["csv/elo.csv", "plots/elo.svg", "plots/elo.png", "ratings.json", "SHA256SUMS"]
@@ -102,7 +102,8 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
     table = Path("t/csv/head_to_head.csv")
     table.write_text(table.read_text(encoding="utf-8") + "my line", encoding="utf-8")
     text = Path("t/rows.jsonl").read_text(encoding="utf-8")
-    Path("t/rows.jsonl").write_text(re.sub(r'("winner": ?)"con"', r'\1"pro"', text), encoding="utf-8")
+    changed = re.sub(r'("winner": ?)"con"', r'\1"pro"', text)
+    Path("t/rows.jsonl").write_text(changed, encoding="utf-8")
     before = Path("t/csv/elo.csv").read_bytes()
     with Path("t/SHA256SUMS").open("a") as sums:
         sums.write("# my words\n")
@@ -111,6 +112,14 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
     assert second.code == 0 and "head_to_head.edited.csv" in second.err and second.err.count("is kept as") == 2
     assert Path("t/SHA256SUMS.edited-2").read_text().endswith("# my words\n")
     assert Path("t/csv/elo.csv").read_bytes() != before
+    Path("t/rows.jsonl").write_text(text, encoding="utf-8")
+    Path("t/csv/refusals.csv").unlink()
+    Path("t/csv/refusals.csv").mkdir()
+    assert debate("tournament", "report", "t").code == 2 and Path("t/csv/elo.csv").read_bytes() == before
+    Path("t/csv/refusals.csv").rmdir()
+    Path("t/rows.jsonl").write_text(changed, encoding="utf-8")
+    third = debate("tournament", "report", "t")
+    assert third.code == 0 and "is kept as" not in third.err, third.err
     head, *lines = Path("t/SHA256SUMS").read_text().splitlines()
     listed = dict(line.split("  ")[::-1] for line in lines)
     assert head.startswith("# ")
@@ -161,3 +170,10 @@ def test_a_page_of_a_debate_that_was_not_written_here(here: Path) -> None:
     page.unlink()
     page.write_text(whole.replace("<h1", "<h1>Forged</h1><h1", 1), encoding="utf-8")
     assert [debate.page for debate in read_rows("t").debates] == [""]
+    # a new checksum makes a changed page whole, but not one in which a script would run
+    scripted = re.sub(r"<meta http-equiv[^>]+>", "<script>alert(1)</script>", whole, count=1)
+    for text, linked in ((whole.replace("<h1", "<h1>Forged</h1><h1", 1), "debate-report.html"), (scripted, "")):
+        start = text.rindex("This report: sha256:") + len("This report: sha256:")
+        digest = hashlib.sha256(f"{text[:start]}{'0' * 64}{text[start + 64 :]}".encode()).hexdigest()
+        page.write_text(f"{text[:start]}{digest}{text[start + 64 :]}", encoding="utf-8")
+        assert [debate.page for debate in read_rows("t").debates] == [linked]

@@ -107,7 +107,7 @@ def test_a_model_that_won_everything_has_a_finite_strength(debate: Run) -> None:
     first, second = ran.json["bradley_terry"]
     assert first["model"] == "best" and 0.5 < first["strength"] < 6
     assert second["strength"] == pytest.approx(-first["strength"], abs=1e-3)
-    assert "the prior alone holds their strength: best, x" in ran.err
+    assert "the prior alone holds their strength: “best”, “x”." in ran.err
 
 
 @pytest.mark.usefixtures("few_draws")

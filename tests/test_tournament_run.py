@@ -263,7 +263,7 @@ def test_a_strangers_seat_is_refused(here: Path) -> None:
 
 def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
     """They are told apart by their names in the tournament, and by a number in a mere folder of journals, although
-    reports show no arguments."""
+    reports show no arguments. A note says which number is whose."""
     models = [{"name": name, "spec": f"command:cat {name}"} for name in ("strong", "weak")]
     held = contests.tournament(
         **{**PAIR, "models": models, "pairs": "round robin", "sides": "swapped", "rehearse": True}
@@ -273,6 +273,9 @@ def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
 
     assert {row.pro for row in named.debates} == {"stand-in for strong", "stand-in for weak"}
     assert {row.pro for row in bare.debates} == {"stand-in for command:cat", "stand-in for command:cat (2)"}
+    (note,) = (note for note in bare.notes if "different arguments are numbered" in note)
+    assert "“command:cat” (first in " in note and "“command:cat (2)” (first in " in note
+    assert not any("are numbered" in note for note in named.notes)
 
 
 def test_names_of_a_schedule(here: Path) -> None:

@@ -80,18 +80,20 @@ def test_results_are_counted_by_side_topic_and_pair(debate: Run) -> None:
 
 def test_speaking_second_is_measured_in_matched_debates(debate: Run) -> None:
     """A claim that scores 5 when pro speaks first and 6 when pro speaks second has a gain of 1; a debate held in one
-    order alone is not a match, nor are two between models that are unknown."""
+    order alone is not a match, nor are two between models that are unknown or on topics that are."""
     rows = [
         row("d1", "a", "b", "con", first="pro", score=5),
         row("d2", "a", "b", "pro", first="con", score=6),
         row("d3", "a", "b", "con", first="pro", score=0, topic="t2"),
         row("d4", "", "", "con", first="pro", score=0, topic="t3"),
         row("d5", "", "", "pro", first="con", score=9, topic="t3"),
+        row("d6", "a", "b", "con", first="pro", score=0, topic=""),
+        row("d7", "a", "b", "pro", first="con", score=9, topic=""),
     ]
     import_rows(debate, rows)
 
     found = table("second_speaker")[0]
-    assert (found["first_wins"], found["second_wins"]) == ("0", "5")
+    assert (found["first_wins"], found["second_wins"]) == ("0", "7")
     assert (found["matched_pairs"], found["mean_gain"]) == ("1", "1")
 
 

@@ -17,6 +17,8 @@ import httpx
 import pytest
 from conftest import Run
 from contests import import_rows, row
+from debates import play_events
+from journals import write_journal
 from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.providers import pricing
@@ -58,6 +60,16 @@ def test_a_models_name_writes_no_result(debate: Run) -> None:
     with visiting() as visitor:
         page = visitor.text("/tournaments/t")
     assert "“one” (for) and “two (against): won by two. Also three” (against): won by “one”" in page
+
+
+def test_an_imported_debate_leads_to_no_journal(debate: Run) -> None:
+    """A journal beside imported results is left out, whatever its name; a debate without a topic goes by its id."""
+    import_rows(debate, [row("d1", "one", "two", "pro", topic=""), row("d2", "two", "one", "pro", topic="tea")])
+    Path("t/debates").mkdir()
+    write_journal(Path("t/debates/d1.journal.jsonl"), play_events(rounds=1))
+    with visiting() as visitor:
+        page = visitor.get("/tournaments/t").text
+    assert "/debates/d1.html" not in page and "<h3>d1</h3>" in page and "<h3>tea</h3>" in page
 
 
 def test_every_number_leads_to_its_debates(dashboard: Visitor) -> None:

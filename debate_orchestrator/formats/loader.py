@@ -31,6 +31,7 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import (
     error_text,
     name_of,
+    printable_path,
     read_mapping,
     read_mapping_with_lines,
     read_text,
@@ -122,7 +123,7 @@ def find(name_or_path: str) -> FormatFolder:
     for name in resources.format_names():
         if os.path.samefile(folder, resources.format_folder(name)):
             return find(name)
-    return FormatFolder(folder.name, folder, name_of(path), False)
+    return FormatFolder(folder.name, folder, printable_path(path), False)
 
 
 def read_source(name_or_path: str) -> FormatSource:

@@ -101,6 +101,13 @@ FILE_TYPES = {
 `report --to` then writes it. A debate that ends writes markdown and HTML (`write_both`)."""
 
 
+_SAFE_PAGE = re.compile(
+    rb"<!doctype html>\n<html lang=\"en\" class=\"debate-report\">\n<head>\n<meta charset=\"utf-8\">\n"
+    rb"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-[\w+/]{43}='; "
+    rb"img-src data:; base-uri 'none'; form-action 'none'\">\n"
+)
+
+
 class Checksum(NamedTuple):
     """The checksum that a report states, and whether it fits."""
 
@@ -143,11 +150,13 @@ def read_checksum(data: bytes, suffix: str) -> Checksum | None:
 
 
 def is_unchanged(path: str) -> bool:
-    """Whether there is a report, in a file of its own, that was not changed after it was written, by its checksum."""
+    """Whether there is a report, in a file of its own, that was not changed after it was written, by its checksum.
+    Anyone can give a page a new one, so a page must also begin with the policy under which no script runs."""
     try:
-        return _is_unchanged(read_regular(path, follow=False), os.path.splitext(path)[1])
+        data, suffix = read_regular(path, follow=False), os.path.splitext(path)[1]
     except (OSError, ValueError):
         return False
+    return _is_unchanged(data, suffix) and (suffix != ".html" or _SAFE_PAGE.match(data) is not None)
 
 
 def _is_unchanged(data: bytes, suffix: str) -> bool:

@@ -157,8 +157,10 @@ def _place(temporary: str, target: Path) -> None:
 
 def write_over(path: str | os.PathLike[str], text: str, prefix: bytes, what: str) -> str | None:
     """Writes `text` to `path` if there is nothing, or a file that begins with `prefix`. Such a file with other content
-    is moved aside, since a person may have written in it; its new name is returned. Raises BadFile for any other file,
-    as `must_have_prefix`."""
+    is moved aside, since a person may have written in it; its new name is returned. Raises BadFile for a link, and for
+    any other file, as `must_have_prefix`."""
+    if os.path.islink(path):
+        raise BadFile(f"{name_of(path)} is a symbolic link, and is not replaced.", hint="name a new file")
     must_have_prefix(path, prefix, what)
     return write_atomic(path, text, is_ours=lambda _: False)
 

@@ -78,7 +78,7 @@ class BatchFile:
         for n, line in enumerate(lines, start=1):
             try:
                 self._take(strict_json(line.decode()))
-            except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError):
                 raise self._damaged_line(n) from None
         if not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
             raise self._damaged_line(len(lines) + 1)

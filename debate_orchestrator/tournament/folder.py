@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator import __version__
@@ -41,10 +42,13 @@ from debate_orchestrator.util.data import (
     strict_json,
 )
 from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
 
 SPEC, DEBATES = "tournament.json", "debates"
 """The resolved spec in a tournament's folder, and the folder of its journals."""
+IMPORTED = "imported"
+"""The key of the spec that says where imported rows come from."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """The files that the report of a tournament adds to its folder."""
 LOCK = ".lock"
@@ -327,6 +331,50 @@ def read_json(path: str) -> Any:
         return strict_json(read_text(path, MAX_FILE_SIZE))
     except ValueError as error:
         raise BadFile(f"{name_of(path)} is not valid JSON ({error}).", hint="restore it from a copy") from None
+
+
+def title(folder: str) -> str:
+    """The name of a tournament: its tag, or the name of its folder."""
+    tag = _raw_spec(folder).get("tag")
+    return tag if isinstance(tag, str) and tag.strip() else os.path.basename(os.path.realpath(folder))
+
+
+def is_imported(folder: str) -> bool:
+    """Whether the results in a folder were imported, so that its rows are not those of its journals."""
+    return IMPORTED in _raw_spec(folder)
+
+
+def _raw_spec(folder: str) -> dict[str, Any]:
+    path = os.path.join(folder, SPEC)
+    spec = read_json(path) if os.path.exists(path) else None
+    return spec if isinstance(spec, dict) else {}
+
+
+def find_journals(folder: str) -> tuple[list[str], list[str]]:
+    """The journals of a tournament, or of any folder of debates, at any depth; a sentence on the folders in it that are
+    links, which are not followed, or can't be read; and one on journals that are hidden, or in a hidden folder."""
+    if not os.path.isdir(folder):
+        is_file = os.path.exists(folder)
+        problem = f"{name_of(folder)} is a file, not the folder of a tournament."
+        raise BadFile(
+            problem if is_file else f"There is no folder {name_of(folder)}.",
+            hint="the DIR of `debate tournament run SPEC --to DIR`",
+        )
+    paths, hidden, left_out, notes = list[str](), list[str](), list[str](), list[str]()
+    for folder_path, folders, names in os.walk(folder, onerror=lambda error: left_out.append(str(error.filename))):
+        left_out.extend(path for name in folders if is_link(path := os.path.join(folder_path, name)))
+        is_hidden = any(part.startswith(".") for part in Path(os.path.relpath(folder_path, folder)).parts)
+        for name in names:
+            if name.endswith(JOURNAL):
+                kind = hidden if is_hidden or name.startswith(".") else paths
+                kind.append(str(Path(folder_path, name)))
+    for what, why, found in (
+        ("folder", "as a symbolic link or since it can't be read", left_out),
+        ("journal", "as a hidden file or in a hidden folder", hidden),
+    ):
+        if found:
+            notes.append(f"{plural(len(found), what)} left out, {why} ({name_of(min(found))} is the first).")
+    return sorted(paths), notes
 
 
 def _differences(earlier_spec: TournamentSpec, spec: TournamentSpec) -> Iterator[str]:

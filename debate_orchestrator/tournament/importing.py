@@ -23,8 +23,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
-from debate_orchestrator.tournament.folder import SPEC, must_be_new
-from debate_orchestrator.tournament.journal_rows import IMPORTED
+from debate_orchestrator.tournament.folder import IMPORTED, SPEC, must_be_new
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util.data import name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr, suggest
@@ -33,8 +32,6 @@ from debate_orchestrator.util.sanitize import count_words, normalize_unicode
 
 MAX_SIZE = 100_000_000
 """Bytes of a file that is imported."""
-MAX_ROWS = 200_000
-"""Rows of a file that is imported, one for each judge of each debate."""
 _NO_VOTE = {"abstain", "abstained", "abstains", "abstention", "invalid", "no decision"}
 _EMPTY = {"", "-", "none", "null", "nan", "n/a", "na"}
 """What programs write into an empty cell."""
@@ -139,8 +136,8 @@ def read_debates(text: str, file_name: str, columns: ColumnMap | None) -> Rows:
             _json_lines(text, file_name) if is_json else _csv_lines(text, columns, file_name), columns, file_name
         )
     for count, row in enumerate(judge_rows, start=1):
-        if count > MAX_ROWS:
-            raise BadFile(f"{file_name} has more than {MAX_ROWS:,} rows.", hint="import a part of it")
+        if count > rows.MAX_ROWS:
+            raise BadFile(f"{file_name} has more than {rows.MAX_ROWS:,} rows.", hint="import a part of it")
         collector.add(row)
     return collector.rows()
 
@@ -180,7 +177,8 @@ def _csv_lines(text: str, columns: ColumnMap, file_name: str) -> Iterator[tuple[
             first = reader.line_num + 1
             yield reader.line_num, record
     except csv.Error as error:
-        hint = 'close each quoted cell before the next begins, and write `"` in one twice'
+        close = 'close each quoted cell before the next begins, and write `"` in one twice'
+        hint = "leave out the column of such long texts" if "field larger" in str(error) else close
         raise BadFile(f"{file_name}:{first}: not valid CSV ({error}).", hint=hint) from None
 
 
@@ -324,13 +322,23 @@ class _Collector:
         for key in _DEBATE_KEYS:
             text = self._name(row, key)
             text = self._time(text, row) if key == "created" and text else text
+            text = self._first(text, row) if key == "first" and text else text
             if not text or (key in rows.SIDES and text.casefold() in _MISSING):
                 continue
             if key in rows.SIDES and debate.get(key, text) != text:
                 both_models = f"{short_repr(debate[key])} and {short_repr(text)} (line {row.line})"
                 problem = f"{self._file_name}: debate {short_repr(debate_id)} has two models for {key}: {both_models}."
                 raise BadFile(problem, hint="map a column to `debate` that names each debate once")
-            debate[key] = min(debate.get(key, text), text) if key == "created" else debate.get(key, text)
+            if key == "created":
+                debate[key] = min(debate.get(key, text), text)
+            elif debate.setdefault(key, text) != text:
+                kind = f"Rows with another `{key}` than an earlier row of their debate, which counts"
+                self._note(kind, f"{_case(text, row.line)}, debate {short_repr(debate_id)}")
+
+    def _first(self, text: str, row: _JudgeRow) -> str:
+        if text.casefold() not in _SIDES and text.casefold() not in _MISSING:
+            self._note("`first` that is neither pro nor con, taken as unknown", _case(text, row.line))
+        return _SIDES.get(text.casefold(), "")
 
     def _time(self, text: str, row: _JudgeRow) -> str:
         """A time in one form; empty, with a note, if it can't be read. One without a zone is UTC."""
@@ -425,11 +433,8 @@ class _Collector:
     def _row(self, debate_id: str, winner: Winner | None) -> DebateRow:
         debate = self._debates[debate_id]
         texts = {key: debate.get(key, "") for key in ("created", "topic", "motion", "category")}
-        first = _SIDES.get(debate.get("first", "").casefold())
-        models = {side: debate.get(side) for side in rows.SIDES}
-        return DebateRow(
-            id=debate_id, **texts, **models, first=first, winner=winner, usage_by_role=debate["usage_by_role"]
-        )
+        others = {key: debate.get(key) for key in (*rows.SIDES, "first")}
+        return DebateRow(id=debate_id, **texts, **others, winner=winner, usage_by_role=debate["usage_by_role"])
 
 
 def _with_final_ballots_marked(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:

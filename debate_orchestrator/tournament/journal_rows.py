@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import CallIntended, Declined, Opened, Reassigned, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended
 from debate_orchestrator.core.phases import JUDGE, TIE, judge_seats
 from debate_orchestrator.reports.compare import has_speeches_of, sources
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -25,19 +25,36 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament import rows
-from debate_orchestrator.tournament.folder import DEBATES, SPEC, Tournament, load, must_hold_no_link, read_json
+from debate_orchestrator.tournament.folder import (
+    DEBATES,
+    IMPORTED,
+    SPEC,
+    Tournament,
+    find_journals,
+    is_imported,
+    load,
+    must_hold_no_link,
+    read_json,
+)
+from debate_orchestrator.tournament.model_names import (
+    REPLIES,
+    cast,
+    listed,
+    names_by_seat,
+    names_by_spec,
+    numbered_names,
+    reply_specs,
+    shown_name,
+)
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
-from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import MAX_FILE_SIZE, is_link, name_of, read_text
+from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
 from debate_orchestrator.util.errors import BadFile, BadJournal, UserError, without_hint
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import quoted
 
-IMPORTED = "imported"
-"""The key of `tournament.json` that says where imported rows come from."""
 _SEATS: dict[str, Side] = {"a": "pro", "b": "con"}
-_REPLIES = (Spoke, StructuredReplyGiven, Declined)
 _WINNERS: dict[str, Winner] = {"a": "pro", "b": "con", TIE: "tie", "consensus": "tie"}
 
 
@@ -67,23 +84,21 @@ def read_rows(folder: str) -> Rows:
     """The rows of a tournament's folder. Journals that can't be read are left out, which a note says. Raises BadFile if
     it is not such a folder, a part of it is a link, or nothing in it can be read."""
     must_hold_no_link(folder)
-    spec = read_json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
-    path = os.path.join(folder, rows.ROWS)
     journals, notes = find_journals(folder)
-    if isinstance(spec, dict) and IMPORTED in spec:
-        notes = [*_imported_notes(spec[IMPORTED], folder, journals), *notes]
-        return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), notes)
-    if spec is None and not journals:
+    if is_imported(folder):
+        return _imported_rows(folder, [*_imported_notes(folder, journals), *notes])
+    has_spec = os.path.exists(os.path.join(folder, SPEC))
+    if not has_spec and not journals:
         problem = f"{name_of(folder)} is not a tournament: it holds neither {SPEC} nor journals."
         raise BadFile([*notes, problem], hint="name the folder that `debate tournament run` or `import` wrote")
     if not journals:
         raise BadFile([*notes, f"{name_of(folder)} holds no debate yet."], hint="`debate tournament run` first")
     inner = Path(folder, DEBATES)
-    is_inner = spec is not None or all(inner in Path(path).parents for path in journals)
+    is_inner = has_spec or all(inner in Path(path).parents for path in journals)
     debates_read, problems = _read_all(journals, str(inner) if is_inner else folder)
     if not debates_read:
         raise BadFile([*problems[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
-    tournament = None if spec is None else _loaded(folder, notes)
+    tournament = _loaded(folder, notes) if has_spec else None
     run_debates, of_other_debates = _scheduled_debates(tournament, debates_read)
     run_debates, copies = _without_copies(run_debates)
     rejudged, more_copies = _without_copies(
@@ -91,14 +106,15 @@ def read_rows(folder: str) -> Rows:
     )
     problems += [*of_other_debates, *copies, *more_copies]
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
-    names = _names(tournament, debates_read)
+    by_path = {debate.path: debate.entries for debate in debates_read}
+    names = names_by_spec(tournament, by_path)
     debates, ballots = dict[str, DebateRow](), list[BallotRow]()
     for debate in run_debates:
         entry = scheduled.get(debate.name)
-        names_by_seat = _names_by_seat(tournament, entry, names)
+        by_seat = names_by_seat(tournament, entry, names)
         try:
-            row = _debate_row(folder, debate, entry, names_by_seat)
-            ballots += list(_ballot_rows(debate.name, debate, names_by_seat))
+            row = _debate_row(folder, debate, entry, by_seat)
+            ballots += list(_ballot_rows(debate.name, debate, by_seat))
             debates[debate.name] = row
         except ValidationError as error:
             problems.append(_invalid_row(debate, error))
@@ -111,6 +127,7 @@ def read_rows(folder: str) -> Rows:
     ballots += _repeated(judgings, deciding)
     notes += [f"A journal is left out: {problem}" for problem in (*problems, *unusable)]
     notes += [*_missing_notes(scheduled, debates), *_deciding_notes(deciding, judgings), *_changed_sides(run_debates)]
+    notes += numbered_names(names, by_path)
     return Rows(debates.values(), ballots, notes)
 
 
@@ -120,32 +137,6 @@ def _loaded(folder: str, notes: list[str]) -> Tournament | None:
     except UserError as error:
         notes.append(f"Whether journals are of scheduled debates is not known: {error.problems[0]}")
         return None
-
-
-def title(folder: str) -> str:
-    """The name of a tournament: its tag, or the name of its folder."""
-    path = os.path.join(folder, SPEC)
-    spec = read_json(path) if os.path.exists(path) else None
-    tag = spec.get("tag") if isinstance(spec, dict) else None
-    return tag if isinstance(tag, str) and tag.strip() else os.path.basename(os.path.realpath(folder))
-
-
-def find_journals(folder: str) -> tuple[list[str], list[str]]:
-    """The journals of a tournament, or of any folder of debates, at any depth, and a sentence on the folders in it that
-    are links, which are not followed, or can't be read."""
-    if not os.path.isdir(folder):
-        is_file = os.path.exists(folder)
-        problem = f"{name_of(folder)} is a file, not the folder of a tournament."
-        raise BadFile(
-            problem if is_file else f"There is no folder {name_of(folder)}.",
-            hint="the DIR of `debate tournament run SPEC --to DIR`",
-        )
-    paths, left_out = list[str](), list[str]()
-    for folder_path, folders, names in os.walk(folder, onerror=lambda error: left_out.append(str(error.filename))):
-        left_out.extend(path for name in folders if is_link(path := os.path.join(folder_path, name)))
-        paths += (str(Path(folder_path, name)) for name in names if name.endswith(JOURNAL) and not name.startswith("."))
-    what = f"{plural(len(left_out), 'folder')} left out, as a symbolic link or since it can't be read"
-    return sorted(paths), [f"{what} ({name_of(min(left_out))} is the first)."] if left_out else []
 
 
 def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[str]]:
@@ -172,11 +163,19 @@ def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[st
     return sorted(debates, key=lambda debate: (debate.entries[0].at, debate.name)), problems
 
 
-def _imported_notes(imported: Any, folder: str, journals: Sequence[str]) -> list[str]:
+def _imported_rows(folder: str, notes: Sequence[str]) -> Rows:
+    path = os.path.join(folder, rows.ROWS)
+    return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), notes)
+
+
+def _imported_notes(folder: str, journals: Sequence[str]) -> list[str]:
+    """What the import noted, quoted, since the file may be from elsewhere; and a sentence on journals beside it."""
+    path = os.path.join(folder, SPEC)
+    imported = read_json(path)[IMPORTED]
     notes = imported.get("notes", []) if isinstance(imported, dict) else None
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        problem = f"{name_of(os.path.join(folder, SPEC))}: {IMPORTED} is not what an import writes."
-        raise BadFile(problem, hint="import the data again")
+        raise BadFile(f"{name_of(path)}: {IMPORTED} is not what an import writes.", hint="import the data again")
+    notes = [f"The import noted: {quoted(note)}" for note in notes]
     if not journals:
         return notes
     what = f"{plural(len(journals), 'journal')} left out ({name_of(journals[0])} is the first)"
@@ -227,79 +226,22 @@ def _relation(copy: _Debate, kept: _Debate) -> str:
     return "is a copy of" if shared == len(copy.entries) else f"differs after line {shared} from"
 
 
-def _names(tournament: Tournament | None, debates: Sequence[_Debate]) -> dict[str, str]:
-    """Every real model spec of these debates to its name: the one that the tournament gives it, or the spec as reports
-    show it, with a number if it is a program that was run with other arguments too. Programs are numbered in the order
-    in which their debates were begun, so that debates that are added later change no name."""
-    models = (*tournament.spec.judges.pool, *tournament.spec.models) if tournament else ()
-    names = {model_spec.real_spec(model.spec): model.name for model in models}
-    casts = (spec for debate in debates for specs in _cast(debate).values() for spec in specs)
-    replying = (spec for debate in debates for spec in _reply_specs(debate).values())
-    for spec in dict.fromkeys(map(model_spec.real_spec, chain(casts, replying))):
-        if spec not in names:
-            shown, taken = model_spec.public_name(spec), set(names.values())
-            numbered = (f"{shown} ({number})" for number in count(2))
-            names[spec] = next(name for name in chain([shown], numbered) if name not in taken)
-    return names
-
-
-def _names_by_seat(
-    tournament: Tournament | None, scheduled: ScheduledDebate | None, names: Mapping[str, str]
-) -> dict[str, Mapping[str, str]]:
-    """`names` as they are in each side's seat, in each judge's, and under JUDGE for all other judges: in a scheduled
-    debate, where one spec may have several names, those of the schedule."""
-    if tournament is None or scheduled is None:
-        return dict.fromkeys(("a", "b", JUDGE), names)
-    specs = {model.name: model_spec.real_spec(model.spec) for model in tournament.spec.models}
-    pool = {judge.name: model_spec.real_spec(judge.spec) for judge in tournament.spec.judges.pool}
-    judges = [*scheduled.judges, *scheduled.reserve]
-    judge_names = {**names, **{pool[judge]: judge for judge in reversed(judges)}}
-    panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
-    return {
-        "a": {**names, specs[scheduled.pro]: scheduled.pro},
-        "b": {**names, specs[scheduled.con]: scheduled.con},
-        JUDGE: judge_names,
-        **{seat: {**judge_names, pool[judge]: judge} for seat, judge in panel},
-    }
-
-
-def _cast(debate: _Debate) -> dict[str, tuple[str, ...]]:
-    """Seat to its model specs at the end of a debate, whole."""
-    cast: dict[str, tuple[str, ...]] = {}
-    for entry in debate.entries:
-        if isinstance(entry.event, Opened):
-            cast |= entry.event.cast
-        elif isinstance(entry.event, Reassigned):
-            cast[entry.event.seat] = entry.event.specs
-    return cast
-
-
-def _reply_specs(debate: _Debate) -> dict[str, str]:
-    """Turn to the model spec that took it."""
-    replies = (entry.event for entry in debate.entries if isinstance(entry.event, _REPLIES))
-    return {event.turn_id: event.reply.spec for event in replies if event.reply.spec}
-
-
 def _debaters(debate: _Debate, seat: str) -> tuple[str, ...]:
     """The model specs that took the turns of a side; before its first turn, those that are to take them."""
-    specs = _reply_specs(debate)
+    specs = reply_specs(debate.entries)
     turns = (turn for turn in debate.report.turns if turn.seat == seat)
-    return tuple(dict.fromkeys(specs[turn.id] for turn in turns if turn.id in specs)) or _cast(debate).get(seat, ())
+    return tuple(dict.fromkeys(specs[turn.id] for turn in turns if turn.id in specs)) or cast(debate.entries).get(
+        seat, ()
+    )
 
 
 def _changed_sides(debates: Sequence[_Debate]) -> Iterator[str]:
-    changed = [debate.name for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
+    changed = [name_of(debate.path) for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
     if changed:
         yield (
             f"In {plural(len(changed), 'debate')} a model took over a side from another ({changed[0]} is the first): "
             "that side counts for no model."
         )
-
-
-def _name(spec: str, names: Mapping[str, str]) -> str:
-    """The model behind a spec; of a stand-in, that it is one and for which model."""
-    name = names[model_spec.real_spec(spec)]
-    return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
 
 def _debate_row(
@@ -328,7 +270,7 @@ def _debate_row(
 
 def _model(specs: Sequence[str], names: Mapping[str, str]) -> str | None:
     """The model of a side; None if it has none, or more than one."""
-    return _name(specs[0], names) if len(specs) == 1 else None
+    return shown_name(specs[0], names) if len(specs) == 1 else None
 
 
 def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
@@ -364,7 +306,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, CallIntended):
             sent_at.setdefault(entry.event.turn_id, at)
-        elif isinstance(entry.event, _REPLIES) and entry.event.turn_id in sent_at:
+        elif isinstance(entry.event, REPLIES) and entry.event.turn_id in sent_at:
             duration = at - sent_at[entry.event.turn_id]
             durations[entry.event.turn_id] = duration.total_seconds()
     return durations
@@ -405,8 +347,8 @@ def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
 def _judge_names(debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """The turn of a ballot to its judge, which is the model that cast it. One that has two seats of a panel is two
     judges."""
-    specs, cast = _reply_specs(debate), _cast(debate).get(JUDGE, ())
-    in_seats = dict(zip(judge_seats(len(cast)), cast, strict=True))
+    specs, judges_cast = reply_specs(debate.entries), cast(debate.entries).get(JUDGE, ())
+    in_seats = dict(zip(judge_seats(len(judges_cast)), judges_cast, strict=True))
     judges = {
         turn: (vote.judge, specs.get(turn) or in_seats[vote.judge])
         for vote in debate.report.votes
@@ -414,7 +356,7 @@ def _judge_names(debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> dic
     }
     named: dict[tuple[str, str], str] = {}
     for seat, spec in dict.fromkeys([*in_seats.items(), *judges.values()]):
-        name = _name(spec, names.get(seat, names[JUDGE]))
+        name = shown_name(spec, names.get(seat, names[JUDGE]))
         numbered = chain([name], (f"{name} #{number}" for number in count(2)))
         named[seat, spec] = next(text for text in numbered if text not in named.values())
     return {turn: named[judge] for turn, judge in judges.items()}
@@ -435,7 +377,8 @@ def _judgings(
     for debate, n in zip(rejudged, indexes, strict=True):
         source = run_debates[n] if n is not None and n < len(run_debates) else None
         if source is None:
-            problem = f"{name_of(debate.path)}: the debate that it judges again is not in this folder, or is left out."
+            left_out = "is not in this folder, lacks lines that were judged, or is left out"
+            problem = f"{name_of(debate.path)}: the debate that it judges again {left_out}."
         elif not has_speeches_of(debate.report, source.report):
             problem = f"{name_of(debate.path)}: its speeches are not those of {name_of(source.path)}."
         elif debate.report.run.rehearsed:
@@ -444,7 +387,7 @@ def _judgings(
             problem = f"{name_of(debate.path)}: its judging is not finished."
         else:
             try:
-                by_seat = _names_by_seat(None, None, names)
+                by_seat = names_by_seat(None, None, names)
                 judgings.append(_Judging(debate, source, list(_ballot_rows(source.name, debate, by_seat))))
                 continue
             except ValidationError as error:
@@ -455,28 +398,31 @@ def _judgings(
 
 def _deciding(judgings: Iterable[_Judging]) -> dict[str, _Judging]:
     """The name of each debate that had no judge of its own to the judging that decided it: of those that did, the one
-    that was begun first."""
+    that was begun first. A rehearsed debate is not decided."""
     deciding: dict[str, _Judging] = {}
     for judging in judgings:
-        if judging.debate.report.verdict and not judging.source.report.judges:
+        source = judging.source.report
+        if judging.debate.report.verdict and not source.judges and not source.run.rehearsed:
             deciding.setdefault(judging.source.name, judging)
     return deciding
 
 
 def _deciding_notes(deciding: Mapping[str, _Judging], judgings: Sequence[_Judging]) -> Iterator[str]:
     if deciding:
-        debates, first = plural(len(deciding), "debate"), next(iter(deciding.values()))
-        yield (
-            f"{debates} without a judge decided by the judging that was begun first "
-            f"({name_of(first.debate.path)} of {name_of(first.source.path)} is the first)."
-        )
-    others = {
-        judging.source.name
+        decided_by = "decided by the judging that was begun first"
+        yield f"{plural(len(deciding), 'debate')} without a judge {decided_by}: {_named(deciding.values())}."
+    others = [
+        judging
         for judging in judgings
         if (decided := deciding.get(judging.source.name)) and judging.debate.winner != decided.debate.winner
-    }
+    ]
     if others:
-        yield f"In {plural(len(others), 'debate')} without a judge a later judging has another winner than the first."
+        debates = plural(len({judging.source.name for judging in others}), "debate")
+        yield f"In {debates} without a judge a later judging has another winner than the first: {_named(others)}."
+
+
+def _named(judgings: Iterable[_Judging]) -> str:
+    return listed([f"{name_of(judging.debate.path)} of {name_of(judging.source.path)}" for judging in judgings])
 
 
 def _repeated(judgings: Iterable[_Judging], deciding: Mapping[str, _Judging]) -> Iterator[BallotRow]:

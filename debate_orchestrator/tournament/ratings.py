@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.sanitize import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -447,7 +448,8 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
             "in which con does."
         )
     if extreme := [row.model for row in fit.strengths if row.one_sided]:
-        yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {', '.join(extreme)}."
+        models = ", ".join(map(quoted, extreme))
+        yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {models}."
     if fit.clusters < 2:
         yield "There is one debate, and so there are no intervals."
     elif fit.drawn_by == "debate":

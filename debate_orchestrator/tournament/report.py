@@ -12,9 +12,10 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -25,15 +26,15 @@ from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html.writer import literal_html
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.storage.files import WrittenByUs, encoded, make_folder, must_have_prefix, write_bytes_atomic
-from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES
-from debate_orchestrator.tournament.journal_rows import read_rows, title
+from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES, title
+from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, ModelStrength, Ratings, full_json, rate
 from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.tournament.tables import Cell, Table, all_tables, to_csv
 from debate_orchestrator.util import yaml
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadSettings, short_repr
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, quoted
 
 _LINE = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
 _HEAD = "# Written by debate_orchestrator.\n"
@@ -78,20 +79,24 @@ def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
         earlier_list = read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
     except OSError:
         earlier_list = ""
-    digests_before = (
-        {name: digest for digest, name in _LINE.findall(earlier_list)} if earlier_list.startswith(_HEAD) else {}
-    )
-    digests = {name: sha256(data).hexdigest() for name, data in files.items()}
+    listed_before = {*_LINE.findall(earlier_list)} if earlier_list.startswith(_HEAD) else set()
+    listed = {(sha256(data).hexdigest(), name) for name, data in files.items()}
+    # Both stand there while the files are written: where that breaks off, each is known the next time.
+    both = listed | {line for line in listed_before if line[1] in files}
+    yield from _write_list(folder, both)
     for name, data in files.items():
-        digest = digests_before.get(name, "")
-        yield from _write(os.path.join(folder, name), data, partial(_has_digest, digest))
-    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+        yield from _write(os.path.join(folder, name), data, partial(_is_listed, both, name))
+    yield from _write_list(folder, listed)
+
+
+def _write_list(folder: str, listed: Collection[tuple[str, str]]) -> Iterator[str]:
+    lines = "".join(f"{digest}  {name}\n" for digest, name in sorted(listed, key=itemgetter(1, 0)))
     text = f"{_HEAD}{lines}".encode()
     yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _LIST.fullmatch(old) is not None)
 
 
-def _has_digest(digest: str, data: bytes) -> bool:
-    return sha256(data).hexdigest() == digest
+def _is_listed(listed: Collection[tuple[str, str]], name: str, data: bytes) -> bool:
+    return (sha256(data).hexdigest(), name) in listed
 
 
 def _write(path: str, data: bytes, is_ours: WrittenByUs) -> Iterator[str]:
@@ -180,6 +185,11 @@ _MAX_SHOWN = 30
 """Models, judges or topics in one plot: more could not be read."""
 _MAX_LABEL = 40
 """Characters of a name in a plot. Vega measures the whole of a text, and shows less."""
+_JAVASCRIPT_NAMES = {
+    "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+    "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__",
+}  # fmt: skip
+"""What every object of JavaScript has. Vega takes such a name for one that it has met before."""
 _NAME_COLUMNS = ("model", "model_a", "model_b", "judge", "judge_a", "judge_b", "debater", "topic_id")
 _BASE_SPEC = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -256,6 +266,8 @@ def _rows(table: Table, needs: str, order: Sequence[str]) -> tuple[list[dict[str
 def _label(name: str) -> str:
     """A name in one line that is not long. Two names that begin alike stay two."""
     text = one_line(name)
+    if text in _JAVASCRIPT_NAMES:
+        return quoted(text)
     return text if len(text) <= _MAX_LABEL else f"{text[:_MAX_LABEL]}... ({sha256(text.encode()).hexdigest()[:8]})"
 
 

@@ -28,6 +28,8 @@ MAX_VOTES, MAX_DIMENSIONS = 200, 100
 MAX_NAME_LENGTH = MAX_TOPIC_LENGTH
 """Characters of the name of a model, a judge, a topic or a category. A topic without a name goes by its motion."""
 _Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
+MAX_ROWS = 200_000
+"""Rows of a file that is imported, one for each judge of each debate; debates or ballots of a tournament's rows."""
 ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
@@ -304,6 +306,9 @@ def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
                 debates.append(DebateRow.model_validate_json(line).model_copy(update={"page": ""}))
             else:
                 ballots.append(BallotRow.model_validate_json(line))
+            if max(len(debates), len(ballots)) > MAX_ROWS:
+                problem = f"{file_name} has more than {MAX_ROWS:,} debates or ballots."
+                raise BadFile(problem, hint="import a part of the data")
         except ValidationError as error:
             problem = f"{file_name}:{number}: not a row of a tournament ({error.errors()[0]['msg']})."
             raise BadFile(problem, hint="import the data again") from None

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
-from debate_orchestrator.tournament.folder import DEBATES, SPEC, linked_parts
-from debate_orchestrator.tournament.journal_rows import find_journals, read_rows, title
+from debate_orchestrator.tournament.folder import DEBATES, SPEC, find_journals, is_imported, linked_parts, title
+from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, panel_winner
@@ -245,7 +245,9 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "pairs": head_to_head(model_games),
         "debates": debates[:_MAX_LISTED],
         "count": len(debates),
-        "known": {debate.id for debate in debates[:_MAX_LISTED] if _journal(folder, debate.id)},
+        "known": set()
+        if is_imported(folder)
+        else {row.id for row in debates[:_MAX_LISTED] if _journal(folder, row.id)},
         "notes": rows.all_notes(),
         "link": link,
     }

@@ -356,9 +356,15 @@ _FORGET_SECONDS = 7 * 86_400.0
 """Seconds without a heartbeat after which the row of a worker is removed, and no heartbeat counts any more: longer than
 a database is down."""
 _TASK = "run_debate"
+_END_LONG_WAITS = """
+WITH workers AS (UPDATE procrastinate_workers SET last_heartbeat = now()
+    WHERE last_heartbeat > now() + %(lease)s * interval '1 second')
+UPDATE procrastinate_jobs SET scheduled_at = NULL
+WHERE queue_name = %(queue)s AND status = 'todo' AND scheduled_at > now() + 10 * %(lease)s * interval '1 second'
+"""
+"""Takes back times further ahead than this program sets any: a job would wait, or a dead worker keep its own."""
 _BATCH = 1_000
 """Jobs that are queued by one statement."""
-
 _MAX_ID_LENGTH = 1_000
 """Characters of the id of a debate in the queue."""
 
@@ -465,6 +471,7 @@ async def requeue_stalled(database: Database, tournament: str) -> None:
     from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
     from procrastinate.jobs import Status
 
+    await database.execute(_END_LONG_WAITS, queue=_queue_of(tournament), lease=LEASE_SECONDS)
     manager = database.app.job_manager
     stalled = await manager.get_stalled_jobs(queue=_queue_of(tournament), seconds_since_heartbeat=LEASE_SECONDS)
     if not database.has_taken_heartbeats():  # asked afterwards: the answer may have been long in coming

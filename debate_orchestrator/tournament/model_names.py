@@ -1,0 +1,109 @@
+"""The names of models in the rows of a folder of journals: which spec goes by which name, in which seat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count
+
+from debate_orchestrator.core.events import Declined, Opened, Reassigned, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.phases import JUDGE, judge_seats
+from debate_orchestrator.storage.journal_lines import Entry
+from debate_orchestrator.tournament.folder import Tournament
+from debate_orchestrator.tournament.plan import ScheduledDebate
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.sanitize import quoted
+
+REPLIES = (Spoke, StructuredReplyGiven, Declined)
+"""The events that hold a reply."""
+Journals = Mapping[str, Sequence[Entry]]
+"""The path of each journal to its lines, in the order in which they were begun."""
+_MAX_LISTED = 100
+"""Journals that one note names."""
+
+
+def names_by_spec(tournament: Tournament | None, journals: Journals) -> dict[str, str]:
+    """Every real model spec of these debates to its name: the one that the tournament gives it, or the spec as reports
+    show it, with a number if it is a program that was run with other arguments too. Programs are numbered in the order
+    in which their debates were begun, so that debates that are added later change no name."""
+    models = (*tournament.spec.judges.pool, *tournament.spec.models) if tournament else ()
+    names = {model_spec.real_spec(model.spec): model.name for model in models}
+    for spec in _first_journals(journals):
+        if spec not in names:
+            shown, taken = model_spec.public_name(spec), set(names.values())
+            numbered = (f"{shown} ({number})" for number in count(2))
+            names[spec] = next(name for name in chain([shown], numbered) if name not in taken)
+    return names
+
+
+def _first_journals(journals: Journals) -> dict[str, str]:
+    """Every real model spec to the first of these journals in which it was cast or replied; those cast come first."""
+    casts = ((spec, path) for path, lines in journals.items() for specs in cast(lines).values() for spec in specs)
+    replying = ((spec, path) for path, lines in journals.items() for spec in reply_specs(lines).values())
+    first = dict[str, str]()
+    for spec, path in chain(casts, replying):
+        first.setdefault(model_spec.real_spec(spec), path)
+    return first
+
+
+def numbered_names(names: Mapping[str, str], journals: Journals) -> Iterator[str]:
+    first_journals = _first_journals(journals)
+    shown = {spec: model_spec.public_name(spec) for spec in first_journals}
+    numbered = {shown[spec] for spec in first_journals if names[spec].startswith(f"{shown[spec]} (")}
+    cases = [
+        f"{quoted(names[spec])} (first in {name_of(path)})"
+        for spec, path in first_journals.items()
+        if shown[spec] in numbered
+    ]
+    if cases:
+        order = "in the order in which their debates say that they were begun"
+        yield f"Programs that were run with different arguments are numbered {order}: {listed(cases)}."
+
+
+def names_by_seat(
+    tournament: Tournament | None, scheduled: ScheduledDebate | None, names: Mapping[str, str]
+) -> dict[str, Mapping[str, str]]:
+    """`names` as they are in each side's seat, in each judge's, and under JUDGE for all other judges: in a scheduled
+    debate, where one spec may have several names, those of the schedule."""
+    if tournament is None or scheduled is None:
+        return dict.fromkeys(("a", "b", JUDGE), names)
+    specs = {model.name: model_spec.real_spec(model.spec) for model in tournament.spec.models}
+    pool = {judge.name: model_spec.real_spec(judge.spec) for judge in tournament.spec.judges.pool}
+    judges = [*scheduled.judges, *scheduled.reserve]
+    judge_names = {**names, **{pool[judge]: judge for judge in reversed(judges)}}
+    panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
+    return {
+        "a": {**names, specs[scheduled.pro]: scheduled.pro},
+        "b": {**names, specs[scheduled.con]: scheduled.con},
+        JUDGE: judge_names,
+        **{seat: {**judge_names, pool[judge]: judge} for seat, judge in panel},
+    }
+
+
+def cast(journal: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
+    """Seat to its model specs at the end of a debate, whole."""
+    specs: dict[str, tuple[str, ...]] = {}
+    for entry in journal:
+        if isinstance(entry.event, Opened):
+            specs |= entry.event.cast
+        elif isinstance(entry.event, Reassigned):
+            specs[entry.event.seat] = entry.event.specs
+    return specs
+
+
+def reply_specs(journal: Sequence[Entry]) -> dict[str, str]:
+    """Turn to the model spec that took it."""
+    replies = (entry.event for entry in journal if isinstance(entry.event, REPLIES))
+    return {event.turn_id: event.reply.spec for event in replies if event.reply.spec}
+
+
+def shown_name(spec: str, names: Mapping[str, str]) -> str:
+    """The model behind a spec; of a stand-in, that it is one and for which model."""
+    name = names[model_spec.real_spec(spec)]
+    return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
+
+
+def listed(cases: Sequence[str]) -> str:
+    """Journals in one note, of which there may be many."""
+    more = f" and {len(cases) - _MAX_LISTED:,} more" if len(cases) > _MAX_LISTED else ""
+    return ", ".join(cases[:_MAX_LISTED]) + more
