@@ -61,7 +61,7 @@ PLACES = {
     "vl_convert": ("tournament/report.py",),
     "fcntl": ("storage/files.py",),
     "termios": ("terminal/keys.py",),
-    "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
+    "rich": ("terminal/display.py", "terminal/live.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
     "aiohttp": ("evidence/fetch.py", "providers/api.py"),

@@ -1,18 +1,28 @@
-"""Finished rows stay in the scroll-back, open rows are written over; choices and widths are the same everywhere."""
+"""Finished rows stay in the scroll-back, open rows are written over; speeches become rows as they stream: none is too
+wide, no word is lost, and nothing in them moves a cursor."""
 
 from __future__ import annotations
 
 import io
+import itertools
 import re
+import unicodedata
+from collections.abc import Sequence
 
+import debates
+import hostile_texts
 import pytest
 from corpus import for_each
 from fake_terminal import FakeDisplay, FakeTerminal
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
+from wcwidth import wcwidth
 
-from debate_orchestrator.terminal.display import Display, beside, pack
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.private_text import public_text
+from debate_orchestrator.terminal.display import Display, SpeechView, StageView, beside, pack
+from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.util.terminal_text import match_option, moves, width_of
 
 
@@ -186,3 +196,160 @@ def test_whether_the_cursor_moves(term: str, expected: bool) -> None:
     """A terminal that says it is dumb, or nothing, has no cursor to be moved."""
     assert moves({"TERM": term}) is expected
     assert not moves({})
+
+
+TEXTS = st.one_of(st.text(max_size=60), hostile_texts.texts, st.sampled_from(hostile_texts.NASTY))
+CUTS = st.lists(st.integers(0, 500), max_size=12)
+
+
+def challenges() -> list[SpeechView]:
+    """Both challenges, which are due together, asked for."""
+    debate = fold(debates.play_events(until="1.challenge.a"))
+    speeches = [SpeechView(turn, f"Challenge {turn.seat.upper()}", "", 0.0, "aside") for turn in debate.due]
+    for speech in speeches:
+        speech.begin(0.0)
+    return speeches
+
+
+def texts(rows: Sequence[Text]) -> list[str]:
+    return [row.plain.rstrip() for row in rows]
+
+
+def pieces(text: str, cuts: Sequence[int]) -> list[str]:
+    places = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
+    return [text[start:end] for start, end in itertools.pairwise(places)]
+
+
+def streamed(text: str, cuts: Sequence[int], widths: Sequence[int]) -> list[str]:
+    """The rows of a speech that comes in pieces, each looked at in another width."""
+    speech = challenges()[0]
+    stage = StageView([speech], 80)
+    for n, piece in enumerate(pieces(text, cuts)):
+        speech.add_piece(piece)
+        finished, still_open = stage.rows(widths[n % len(widths)], 20)
+        assert not finished and len(still_open) <= 20
+        assert all(width_of(row.plain) <= max(widths[n % len(widths)], 4) for row in still_open)
+    speech.show_recorded(text)
+    return texts(stage.rows(widths[0], 20)[0])
+
+
+@given(TEXTS, CUTS, st.lists(st.integers(4, 130), min_size=1, max_size=6))
+def test_nothing_is_lost(text: str, cuts: list[int], widths: list[int]) -> None:
+    """However a text comes and however often the width changes, every visible character is printed once, in its place;
+    no row is too wide, and no control character is left."""
+    rows = streamed(text, cuts, widths)
+
+    assert all(sanitize(row) == row and "\n" not in row for row in rows)
+    assert re.sub(r"\s", "", "".join(rows)) == re.sub(r"\s", "", f"ChallengeA{public_text(sanitize(text)).text}")
+
+
+@for_each(
+    [
+        ("one two three four", ["  one two three", "    four"]),
+        ("one\n\n\n\ntwo\n\n", ["  one", "", "  two"]),
+        ("abcdefghijklmnopq", ["  abcdefghijklmn", "    opq"]),
+        ("日本語日本語日本語", ["  日本語日本語日", "    本語"]),
+        ("```\na   b\n**b**\n```", ["  ```", "  a   b", "  **b**", "  ```"]),
+        ("one\r\ntwo\rthree", ["  one", "  two", "  three"]),
+    ]
+)
+def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
+    """Words stay whole where they fit, blank lines count once, code keeps its spaces, and all of it is indented."""
+    assert streamed(text, [], [16])[2:] == rows
+
+
+def test_one_after_the_other() -> None:
+    """In a narrow terminal the first is shown as it is written, and the second is kept until the first has ended."""
+    first, second = challenges()
+    stage = StageView([first, second], 60)
+    first.add_piece("I hold")
+    second.add_piece("I deny it.")
+    assert texts(stage.rows(60, 20)[1]) == ["Challenge A", "", "  I hold"]
+
+    second.show_recorded("I deny it.")
+    assert stage.rows(60, 20)[0] == []
+    first.show_recorded("I hold it.")
+    printed = texts(stage.rows(60, 20)[0])
+    assert printed == ["Challenge A", "", "  I hold it.", "", "Challenge B", "", "  I deny it."]
+
+
+def test_side_by_side() -> None:
+    """In a wide terminal each has its column, whose end is shown; both are printed when complete."""
+    first, second = challenges()
+    stage = StageView([first, second], 119)
+    first.show_recorded("\n\n".join(f"Line {n}." for n in range(40)))
+    finished, still_open = stage.rows(119, 10)
+    assert finished == [] and "Line 39." in still_open[-1].plain and len(still_open) == 10
+
+    second.show_recorded("Un.")
+    rows = [[part.strip() for part in row.split("│")] for row in texts(stage.rows(119, 10)[0])]
+    assert rows[:5] == [["Challenge A", "Challenge B"], ["", ""], ["Line 0.", "Un."], ["", ""], ["Line 1.", ""]]
+    assert len(rows) == 81 and stage.rows(119, 10) == ([], [])
+
+
+@pytest.mark.parametrize("letter", ["\u05d0", "\u0627", "\u0661"])
+def test_no_columns_where_rows_are_reordered(letter: str) -> None:
+    """A terminal reorders a row as a whole, over the end of a column: such speeches stand one below the other, from
+    the first such letter on."""
+    first, second = challenges()
+    stage = StageView([first, second], 119)
+    first.add_piece("I hold ")
+    assert "│" in stage.rows(119, 20)[1][0].plain
+    second.add_piece(f"it {letter}.")
+    assert texts(stage.rows(119, 20)[1]) == ["Challenge A", "", "  I hold"]
+
+    first.show_recorded("I hold it.")
+    second.show_recorded(f"it {letter}.")
+    assert not any("│" in row for row in texts(stage.rows(119, 20)[0]))
+
+
+def test_the_record_counts() -> None:
+    """Where another speech is on record than was heard, the record is printed."""
+    speech = challenges()[0]
+    speech.add_piece("Something else.")
+    speech.show_recorded("What is on record.")
+
+    assert texts(speech.rows(80)) == ["Challenge A", "", "  What is on record."]
+
+
+@for_each([119, 130, 160, 230])
+def test_no_speech_seems_to_stand_in_two_columns(width: int) -> None:
+    """A speech that stands alone ends before the place of a second column."""
+    first, second = challenges()
+    second.show_recorded("I deny it.")
+    first.show_recorded(f"{'word ' * 80}\n{'│' * 300}")
+    beside = texts(StageView([first, second], width).rows(width, 99)[0])
+
+    assert max(map(len, texts(StageView([first], width).rows(width, 99)[0]))) <= beside[0].index("│")
+
+
+def test_speech_is_indented() -> None:
+    """A speech is indented and the engine's words are not, so no speech passes for a banner or a score."""
+    rows = streamed("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B", [], [80])
+
+    assert all(row.startswith("  ") for row in rows[2:])
+
+
+@pytest.mark.parametrize("joins", [True, False])
+@pytest.mark.parametrize("said", hostile_texts.WIDER_THAN_THEY_LOOK, ids=itertools.count())
+def test_no_speech_leaves_its_column(said: str, joins: bool) -> None:
+    """However wide a terminal draws a speech, it is indented, in its own column, and the other one is in its
+    place."""
+    for columns in (80, 130):
+        first, second = challenges()
+        stage, terminal = StageView([first, second], columns - 1), FakeTerminal(columns, 60, joins=joins)
+        first.show_recorded(f"{said}\n\n{said}")
+        second.show_recorded("word " * 60)
+        display = FakeDisplay(terminal)
+        display.acquire()
+        display.paint(stage.rows(columns - 1, 50)[0], [])
+        rows = [line.rstrip() for line in terminal.lines if line.strip()]
+        if columns == 80:
+            own = [row for row in rows if not row.startswith("  ")]
+            assert own == ["Challenge A", "Challenge B"]
+            continue
+        assert re.fullmatch(r"Challenge A +│ Challenge B", rows[0])
+        for row in rows[1:]:
+            left, _, right = row.rpartition("│")
+            assert left.startswith("  ") and re.fullmatch(r"( {3,5}word( word)*)?", right), row
+            assert sum(max(wcwidth(char), unicodedata.category(char) == "Mc") for char in left) == 64 or joins

@@ -21,8 +21,19 @@ from debate_orchestrator.core.visible_text import quote_findings, with_quotation
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
-from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, pack, paragraph
-from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns, text_width
+from debate_orchestrator.terminal.display import (
+    ALARM,
+    INDENT,
+    JUDGE,
+    SIDES,
+    Display,
+    SpeechView,
+    StageView,
+    has_columns,
+    pack,
+    paragraph,
+    text_width,
+)
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
 from debate_orchestrator.util.sanitize import count_words, one_line, without_line_breaks

@@ -23,7 +23,7 @@ from debate_orchestrator.core.transcript_entries import entry
 from debate_orchestrator.prompting.briefs import evidence
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.terminal.speeches import SpeechView
+from debate_orchestrator.terminal.display import SpeechView
 from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.util.sanitize import sanitize
 
