@@ -159,7 +159,8 @@ def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
     """A reply to a turn that is not due is refused with the turns that are."""
     Path("speech.md").write_text("A speech.", encoding="utf-8")
     early = debate("step", J, "--json", "2.rebuttal.a=speech.md")
-    assert debate("step", J, "1.opening.a = speech.md").code == 0
+    taken = debate("step", J, "1.opening.a = speech.md")
+    assert taken.code == 0 and "1.opening.a (2 words) it stands, though about 550 words are asked for" in taken.err
     same = debate("step", J, "--json", "1.opening.a=speech.md")
     Path("speech.md").write_text("Another speech.", encoding="utf-8")
     other = debate("step", J, "--json", "1.opening.a=speech.md")
@@ -232,6 +233,7 @@ def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str,
     (own,) = re.findall(r"\[([A-Z]{6})\]$", said)
     ran = debate("step", J, "--json")
     assert "Researcher B conceded the debate (1.opening.b)." in ran.json["show"]
+    assert "remark" not in ran.json["accepted"][0]
     briefs = [Path(later["brief"]).read_text(encoding="utf-8") for later in ran.json["turns"]]
     assert briefs and all(line in text and own not in text for text in briefs)
 

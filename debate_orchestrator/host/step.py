@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import CallIntended, Noted, Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import CallIntended, Noted, Rejected, ReplyEvent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -42,6 +42,8 @@ from debate_orchestrator.util.errors import (
 _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
 _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
 """Lines that agent hosts add to a reply of an agent: the first line, or one of the last six."""
+_SHORT = 40
+"""A speech with less than one word of so many that are asked for gets a remark: its agent may have failed."""
 
 
 class DueTurn(FrozenModel):
@@ -58,8 +60,8 @@ class Accepted(FrozenModel):
     turn: str
     words: int
     remark: str | None = None
-    """Remarks for its writer: a reserved line in it that does not count, or the problems that a better reply
-    was asked for and that this one still has."""
+    """A reserved line in it that does not count, the problems that a better reply was asked for and that this one still
+    has, or that a speech has only a few of the words asked for."""
     changes: tuple[str, ...] | None = None
     """The changes made to read a structured reply; None if there were none."""
 
@@ -272,8 +274,8 @@ class Stepper:
         if rejection is not None:
             raise rejection
         if is_new:
-            remark = self._remark(turn, event)
             words = sanitize.count_words(speech_rules.without_private_reasoning(self.state, text))
+            remark = self._remark(turn, event, words)
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
@@ -287,12 +289,17 @@ class Stepper:
             if self.folder.has_other_reply(turn_files, event.reply.text):
                 yield f"{turn.id} has its reply; what is in {turn_files.reply} now can't replace it."
 
-    def _remark(self, turn: Turn, event: ReplyEvent | Rejected) -> str | None:
+    def _remark(self, turn: Turn, event: ReplyEvent | Rejected, words: int) -> str | None:
         if isinstance(event, StructuredReplyGiven) and turn.role == RAPPORTEUR:
             problems = rapporteur.quality_problems(self.state, turn, event.data)
             return f"it still has problems: {' '.join(problems)}" if problems else None
         ignored, lines = speech_rules.ignored_line_on_record(self.state, turn), self.state.format.lines
-        return lines.advice(ignored.line, lacks_code=ignored.lacks_code) if ignored else None
+        if ignored:
+            return lines.advice(ignored.line, lacks_code=ignored.lacks_code)
+        words_asked = turn.phase.target_words or 0
+        if isinstance(event, Spoke) and not event.concedes and words * _SHORT < words_asked:
+            return f"it stands, though about {words_asked} words are asked for: if its agent failed, tell the user."
+        return None
 
     def _reject(self, turn_id: str, problems: list[str]) -> None:
         self.rejected.add(turn_id)
