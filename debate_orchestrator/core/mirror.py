@@ -291,14 +291,16 @@ _OTHER_LETTER = re.compile(
     r"|(?:^|\n)[\s>*_#(-]*\0[.)]"  # the head of a row
 )
 _NAME_BEFORE = re.compile(
-    r"\0[*_]*\s+(?:[a-z]+ly\s+)?(?!(?:means|news|lens|bias|series|species)\b)(?:"
+    r"\0[*_]*\s+(?:[a-z]+ly\s+)?(?!(?:means|news|lens|bias|series|species|can of|will to|might is)\b)(?:"
     r"again|also|and|are|as|at|but|can(?:not)?|could|did|from|gave|had|has|however|in|instead|is|itself|may|might|must|"
     r"never|nor|now|on|only|or|said|saw|shall|should|since|so|still|than|that|then|therefore|though|thus|to|was|went|"
-    r"versus|vs|were|where|whereas|which|while|who|whose|will|with|won|would|yet|does|goes|says|"
+    r"versus|vs|were|where|whereas|which|while|who|whose|will|with|won|would|yet|does|goes|says|[a-z]+n['’]t|"
     r"[a-z]*(?:argu|valu|continu)es|[a-z]+[^aiosu']s|(?!one|once|eu)[aeio][a-z]+|"
-    r"(?:[a-z]+ed|beat|broke|built|chose|drew|found|held|kept|left|lost|made|met|paid|put|ran|sent|spoke|told|took|wrote)"
-    r"\s+(?:[A-Z]|an?|all|for|her|his|it|its|my|no|on|only|our|that|the|their|this|to|your)"
-    r")(?![\w'])"
+    r"(?:[a-z]+ed|beat|began|broke|built|chose|drew|found|grew|held|kept|left|lost|made|met|misread|paid|put|ran|sent|"
+    r"spoke|told|took|wrote)(?:\s*(?:[.,;:!?)]|\Z)|\s+(?:[A-Z]|(?!(?:costly|daily|early|elderly|family|friendly|likely|monthly|weekly|yearly)\b)[a-z]+ly|about|against|all|an?|any|at|both|by|each|every|"
+    r"for|from|her|his|how|in|into|it|its|less|many|more|much|my|no|none|nothing|on|only|our|some|that|the|their|them|"
+    r"these|this|those|three|to|two|upon|what|whether|why|with|your)(?![\w'’-]))"
+    r")(?![\w'’-])"
 )
 """Words that follow a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after
 it, which is seldom one of these, and no vowel."""

@@ -145,7 +145,12 @@ def test_what_names_no_side_stays() -> None:
         ("A even admits that B is right.", "B even admits that A is right."),
         ("A vs. B, or B vs. A", "B vs. A, or A vs. B"),
         ("Between Debater A/B, A beat B.", "Between Debater A/B, B beat A."),
+        (
+            "A doesn't. A lied. A proved nothing. A failed badly.",
+            "B doesn't. B lied. B proved nothing. B failed badly.",
+        ),
         *[(articles, articles) for articles in ("A lost cause. A vote is a vote.", "A European plan. A one-off.")],
+        ("A named weekly lead. A so-called fix.", "A named weekly lead. A so-called fix."),
     ]
 )
 def test_letters_of_both_sides_in_a_sentence(text: str, mirrored: str) -> None:
