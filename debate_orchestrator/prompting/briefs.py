@@ -275,7 +275,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     return {
         "mirrored": turn.mirrored,
         **_marker(debate, turn.id, "task"),
-        "topic": renamed(settings.topic),
+        "topic": topic_shown(debate, turn),
         "letters_debated": settings.mirror and mirror.leaves_letters,
         "as_of": settings.as_of,
         "positions": positions_shown(debate, turn),
@@ -293,6 +293,12 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "own_issues": settings.own_issues is not None,
         **_issues(debate, renamed),
     }
+
+
+def topic_shown(debate: DebateState, turn: Turn) -> str:
+    """The topic, as the seat of a turn is told it."""
+    topic = debate.opened.settings.topic
+    return debate.mirror.text(topic) if turn.mirrored else topic
 
 
 def positions_shown(debate: DebateState, turn: Turn) -> dict[str, str]:
