@@ -33,7 +33,7 @@ class Put(NamedTuple):
     debate: DebateState
     turn: Turn
     brief: Brief
-    handout: str
+    brief_file: str
     heard: list[Turn]
     """What its reader has heard."""
 

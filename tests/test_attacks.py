@@ -144,7 +144,7 @@ def seen(one: Put) -> Seen:
     said = [turn for turn in one.heard if turn.seat == one.turn.seat]
     assert len(own) in (0, len(said))
     shown = [part for message in one.brief.messages if message.role == "user" for part in message.parts]
-    texts = (one.brief.system, *shown, one.handout)
+    texts = (one.brief.system, *shown, one.brief_file)
     assert all(is_tame(text) for text in (*own, one.brief.system, *shown))
     return Seen(one.turn.id, tuple(parts(text) for text in texts), len(own))
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.cast_providers import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.tournament import batch_file
 from debate_orchestrator.tournament import batches as batches_module

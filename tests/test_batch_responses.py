@@ -17,7 +17,7 @@ from core.folding import play_debate
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.providers import batch_responses
-from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.cast_providers import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.util.errors import TransientError

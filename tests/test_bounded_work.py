@@ -19,7 +19,7 @@ from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
-from debate_orchestrator.util import readings, sanitize, yaml
+from debate_orchestrator.util import escapes, sanitize, yaml
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor
 
@@ -31,7 +31,7 @@ def as_long(piece: str, length: int = 12_000) -> str:
     return (piece * length)[:length]
 
 
-@pytest.mark.parametrize("shown", [markup.quote_speech, markup.prose, writer.speech, writer.line])
+@pytest.mark.parametrize("shown", [markup.quote_speech, markup.inline_markdown, writer.speech, writer.line])
 @pytest.mark.parametrize("piece", ["![", "[a](", "- a\n", "a|b\n-|-\n"])
 def test_the_work_of_markup_grows_with_the_text(shown: Callable[[str], object], piece: str) -> None:
     """A speech of nothing but markup that is four times as long takes some four times the calls, in markdown and on a
@@ -131,7 +131,7 @@ TRIED: dict[str, Callable[[str], object]] = {
     "made harmless": sanitize.sanitize,
     "redacted": Redactor(["a-secret-of-some-length"]),
     "structured": lambda text: replies.parse_structured("x", '{"a": 1} ' + text),
-    "read": lambda text: list(readings.readings(readings.searchable(text))),
+    "read": lambda text: list(escapes.decoded_texts(escapes.searchable(text))),
     "reserved": lambda text: ends_with_line(f"{text}\n\nSo. [CODE]", "So.", "CODE"),
     "visible": lambda text: visible_text.make_visible(
         public_text(sanitize.sanitize(text)),
@@ -140,7 +140,7 @@ TRIED: dict[str, Callable[[str], object]] = {
         context_texts=["a b"],
     ),
     "markdown": markup.quote_speech,
-    "line": markup.prose,
+    "line": markup.inline_markdown,
     "page": writer.speech,
     "transcript": lambda text: transcript_file.parse(f"# T\n\n### Ann (Pro)\n\n{text}\n\n### Bo (Con)\n\ny", "x"),
     "json": lambda text: transcript_file.parse(json.dumps([{"speaker": text, "side": text, "text": text}]), "x"),
@@ -196,7 +196,9 @@ def test_a_long_run_of_hidden_characters_is_read_once() -> None:
 @pytest.mark.timeout(60)
 def test_a_long_run_of_brackets_is_read_once() -> None:
     """A line of opening brackets comes to its end: what may be a link ends at the next one."""
-    assert markup.prose("x" + "[" * 64_000 + "[a](https://a.de)") == "x" + r"\[" * 64_000 + "[a](https://a.de)"
+    assert (
+        markup.inline_markdown("x" + "[" * 64_000 + "[a](https://a.de)") == "x" + r"\[" * 64_000 + "[a](https://a.de)"
+    )
 
 
 @pytest.mark.slow

@@ -344,7 +344,7 @@ def test_all_seats_share_one_system_text() -> None:
 
 
 def test_no_seat_learns_who_fills_another() -> None:
-    """No name of a cast is in any brief or handout."""
+    """No name of a cast is in any brief or brief file."""
     cast = {"a": ("anthropic:claude-x",), "b": ("command:grok-y",), "judge": ("openai:gpt-z", "replay:w")}
     names = ("anthropic", "claude", "grok", "openai", "gpt", "replay", "command")
 
@@ -382,8 +382,8 @@ def test_a_concession_is_told_to_the_final_judge() -> None:
     assert "1.verdict.judge" not in made
 
 
-def test_a_handout_is_all_that_an_agent_needs() -> None:
-    """A handout holds the system text, every part of the brief and the name of the file for the reply."""
+def test_a_brief_file_is_all_that_an_agent_needs() -> None:
+    """A brief file holds the system text, every part of the brief and the name of the file for the reply."""
     debate = fold(play_events(until="2.verdict.judge"))
     (turn,) = debate.due
     made = brief(debate, turn)

@@ -201,7 +201,7 @@ def test_a_model_is_added(debate: Run, spec: Path) -> None:
     held stays as it is. With --events every line of stderr is JSON, and what was said is not in it."""
     first = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--events")
     lines = [json.loads(line) for line in first.err.splitlines()]
-    assert first.code == 0 and sum("standing" in line for line in lines) >= 12
+    assert first.code == 0 and sum("status" in line for line in lines) >= 12
     assert {line["event"]["kind"] for line in lines if "event" in line} == {"asked", "spoke", "voted"}
     assert "This is a rehearsal" not in first.err
 

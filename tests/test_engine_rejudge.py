@@ -36,7 +36,7 @@ from debate_orchestrator.engine import rejudge
 from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import has_speeches_of
 from debate_orchestrator.reports.model import build_report
@@ -54,7 +54,7 @@ def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
     with JournalWriter.create(path, opened) as journal:
         debate = fold(journal.events)
         sides = fold([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
-        seats = casting.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
+        seats = cast_providers.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
         return asyncio.run(take_turns(journal, CurrentState(debate), seats))
 
 

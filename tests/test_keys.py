@@ -22,7 +22,7 @@ from messages_server import Server, serving
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.cast_providers import make_provider
 from debate_orchestrator.providers.provider import call_provider
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.util.errors import TransientError

@@ -22,7 +22,7 @@ from debate_orchestrator.engine.debate import (
     seat_providers,
 )
 from debate_orchestrator.engine.turn import RunOptions
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -45,7 +45,7 @@ def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPa
     """Without consent a journal stays as it was, byte for byte, with none of the changes, and no provider is made."""
     create_debate(opened_event(cast=PROGRAMS), FILES).journal.close()
     before = Path(J).read_bytes()
-    monkeypatch.setattr(casting, "make_providers", lambda *_: pytest.fail("a provider was made"))
+    monkeypatch.setattr(cast_providers, "make_providers", lambda *_: pytest.fail("a provider was made"))
 
     def refuse(writer: JournalWriter, risks: Sequence[Risk]) -> None:
         raise BadSettings(", ".join(risk.what for risk in risks))

@@ -20,7 +20,7 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer
-from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.cast_providers import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 

@@ -21,7 +21,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import command
-from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 from debate_orchestrator.util.sanitize import block_marker

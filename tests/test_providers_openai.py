@@ -25,7 +25,7 @@ from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
-from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
+from debate_orchestrator.providers.cast_providers import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError

@@ -21,8 +21,8 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers import casting, discovery, pricing, registry
-from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.providers import cast_providers, discovery, pricing, registry
+from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.providers.discovery import misspelling_questions
 from debate_orchestrator.providers.provider import Permissions, call_provider
 from debate_orchestrator.providers.registry import ENTRIES
@@ -68,7 +68,7 @@ def toy(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., A
     def call(status: int, body: bytes) -> Any:
         with toy_server(lambda: (status, body)) as (url, _):
             monkeypatch.setenv("TOY_URL", url)
-            toy = casting.make_provider("toy:small", CurrentState(fold([opened_event()])))
+            toy = cast_providers.make_provider("toy:small", CurrentState(fold([opened_event()])))
             return asyncio.run(call_provider(toy, BRIEF, lambda piece: None))
 
     yield call
@@ -89,7 +89,7 @@ def test_the_toy_is_discovered(toy: Callable[..., Any], debate: Run, monkeypatch
 
     assert (found["ready"], found["models"], keys) == (True, ["small"], [f"Bearer {KEY}"])
     assert (without.ready, without.about) == (False, "no key: set TOY_API_KEY")
-    assert "TOY_API_KEY" in casting.key_problems({"a": ("toy:small",)})[0]
+    assert "TOY_API_KEY" in cast_providers.key_problems({"a": ("toy:small",)})[0]
 
 
 def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:
@@ -126,8 +126,8 @@ def test_the_toy_sends_no_key_unencrypted(toy: Callable[..., Any], monkeypatch: 
     debate = fold([opened_event(cast={"a": ("toy:small",), "b": ("host",), "judge": ("host",)})])
 
     with pytest.raises(BadSettings, match="plain http"):
-        casting.make_providers(CurrentState(debate))
-    assert set(casting.make_providers(CurrentState(debate), permissions=Permissions(insecure=True))) == {"a"}
+        cast_providers.make_providers(CurrentState(debate))
+    assert set(cast_providers.make_providers(CurrentState(debate), permissions=Permissions(insecure=True))) == {"a"}
 
 
 def test_entries_agree_with_the_words_of_a_cast() -> None:
@@ -168,7 +168,7 @@ def test_a_near_miss(spec: str, asked: list[str]) -> None:
 )
 def test_what_was_meant(spec: str, meant: str) -> None:
     """A spec of no known kind is refused with the one that was probably meant, once for all its seats."""
-    (problem,) = casting.cast_problems({"a": (spec,), "b": (spec,)})
+    (problem,) = cast_providers.cast_problems({"a": (spec,), "b": (spec,)})
 
     assert problem.startswith("cast: a, b: ") and problem.endswith(meant)
 
@@ -285,11 +285,11 @@ def test_an_address_with_a_user_is_refused_with_its_spec(
 ) -> None:
     """A user or a password in the address that a variable gives is refused when the cast is read, and not repeated."""
     monkeypatch.setenv(variable, address)
-    [problem] = casting.cast_problems({"a": (spec,)})
+    [problem] = cast_providers.cast_problems({"a": (spec,)})
     assert variable in problem and "user:" not in problem and "pass@" not in problem
-    assert casting.cast_problems({"a": (f"{spec}@https://example.com/a",)}) == []
+    assert cast_providers.cast_problems({"a": (f"{spec}@https://example.com/a",)}) == []
     monkeypatch.setenv(variable, "https://example.com/a@b")
-    assert casting.cast_problems({"a": (spec,)}) == []
+    assert cast_providers.cast_problems({"a": (spec,)}) == []
 
 
 pytestmark = pytest.mark.usefixtures("no_models")

@@ -31,8 +31,8 @@ from debate_orchestrator.engine import rejudge
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.providers import casting, rehearse
-from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
+from debate_orchestrator.providers import cast_providers, rehearse
+from debate_orchestrator.providers.cast_providers import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.clerk import Clerk
 from debate_orchestrator.providers.human import Human
 from debate_orchestrator.providers.rehearse import Filler
@@ -231,7 +231,7 @@ def held(here: Path, person: StandIn) -> DebateState:
     with JournalWriter.create(here / "r.jsonl", opened_event(rounds=2, cast=PEOPLE)) as journal:
         debate = fold(journal.events)
         current = CurrentState(debate)
-        seats = casting.make_providers(current)
+        seats = cast_providers.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
         human.turn_taker = person
         try:
@@ -326,7 +326,7 @@ def test_pages_are_fetched_and_kept(site: Site, tmp_path: Path) -> None:
 def test_this_machine_is_out_of_bounds(site: Site) -> None:
     """As it is cast, the clerk fetches nothing from this machine or its network: that is blocked."""
     debate = cited(f"http://127.0.0.1:{site.port}/", "http://localhost/")
-    clerk = casting.make_providers(CurrentState(_cast(debate, "fetch")))["clerk"]
+    clerk = cast_providers.make_providers(CurrentState(_cast(debate, "fetch")))["clerk"]
     assert isinstance(clerk, Clerk)
 
     assert [one["state"] for one in checks(debate, clerk)] == ["blocked", "blocked"]
@@ -357,7 +357,11 @@ def test_offline_nothing_is_checked(site: Site) -> None:
 )
 def test_a_clerk_is_no_speaker(cast: dict[str, tuple[str, ...]], said: str) -> None:
     """`fetch` and `offline` fill the clerk's seat and no other, and take nothing after their name."""
-    (wrong,) = casting.cast_problems(cast)
+    (wrong,) = cast_providers.cast_problems(cast)
 
     assert said in wrong
-    assert casting.cast_problems({"clerk": ("fetch",)}) == casting.cast_problems({"clerk": ("offline",)}) == []
+    assert (
+        cast_providers.cast_problems({"clerk": ("fetch",)})
+        == cast_providers.cast_problems({"clerk": ("offline",)})
+        == []
+    )

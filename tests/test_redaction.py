@@ -31,7 +31,7 @@ from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Sp
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.providers.provider import OnPiece, call_provider
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import TransientError

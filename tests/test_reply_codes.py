@@ -34,7 +34,7 @@ from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import anthropic
-from debate_orchestrator.providers.casting import make_provider, make_providers
+from debate_orchestrator.providers.cast_providers import make_provider, make_providers
 from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.util.errors import BadReply
 

@@ -50,7 +50,7 @@ def without_bar(made: str) -> str:
 
 def must_be_harmless(text: str) -> None:
     """A text leaves no place, and every word of it is still shown."""
-    for made, allowed in ((block(text), BLOCKS), (writer.line(text), INLINE), (writer.literal_html(text), set())):
+    for made, allowed in ((block(text), BLOCKS), (writer.line(text), INLINE), (writer.escaped_html(text), set())):
         page = page_reading.read(str(made))
         assert page.odd == []
         assert page.ids == page.outline == page.landmarks == []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.markdown import markdown_text, template_environment
-from debate_orchestrator.reports.markup import literal, prose, quote_speech
+from debate_orchestrator.reports.markup import escaped, inline_markdown, quote_speech
 from debate_orchestrator.util import sanitize
 
 WORDS = st.lists(st.text("abcXYZ019", min_size=1, max_size=6), min_size=1, max_size=6)
@@ -31,7 +31,7 @@ def unquoted(markdown: str) -> str:
 
 
 def unescaped(markdown: str) -> str:
-    """The line of which `literal` made this."""
+    """The line of which `escaped` made this."""
     return re.sub(r"\\([!-/:-@\[-`{-~])|&lt;", lambda match: match[1] or "<", markdown)
 
 
@@ -63,7 +63,7 @@ def test_no_speech_leaves_its_quote(text: str) -> None:
 @for_each(NASTY)
 def test_code_is_harmless_to_those_who_see_none(text: str) -> None:
     """Also where a program does not know quotes, fences or code spans, a hostile speech and its lines run nothing."""
-    for made in (quote_speech(text), prose(text)):
+    for made in (quote_speech(text), inline_markdown(text)):
         for shown in (re.sub("(?m)^> ?", "", made), re.sub("[`~]", "", made), re.sub("(?m)^[ >]*[`~]*", "", made)):
             found = [one for one in reading.forged(shown) if not one.startswith(("heading", "hr", "definition"))]
             assert found == []
@@ -161,8 +161,8 @@ VALUE, PARAGRAPH = map(ENVIRONMENT.from_string, ("{{ value }}", "before\n{{ valu
 
 @for_each((*NASTY, *OPENINGS, *ADDRESSES))
 def test_no_line_leaves_its_place(text: str) -> None:
-    """A hostile line is one paragraph at most, as prose, as a name, and where a template names no filter."""
-    for line in (prose(text), literal(text), VALUE.render(value=text)):
+    """A hostile line is one paragraph at most, as inline_markdown, as a name, and where a template names no filter."""
+    for line in (inline_markdown(text), escaped(text), VALUE.render(value=text)):
         must_be_one_paragraph(line)
     after = reading.parser().parse(PARAGRAPH.render(value=text))
     assert [token.type for token in after] == ["paragraph_open", "inline", "paragraph_close"]
@@ -178,16 +178,17 @@ def test_a_value_in_html_is_text() -> None:
 @given(hostile())
 def test_a_literal_line_shows_every_character(text: str) -> None:
     """A literal line is read as exactly the line that was written, and can be unescaped."""
-    (_, inline, _) = reading.parser().parse("x" + literal(text))
+    (_, inline, _) = reading.parser().parse("x" + escaped(text))
 
     assert shown_text(reading.shown(inline)) == "x" + sanitize.one_line(text)
-    assert literal(unescaped(literal(text))) == literal(text)
+    assert escaped(unescaped(escaped(text))) == escaped(text)
 
 
 @given(st.lists(hostile() | st.sampled_from(NASTY), min_size=2, max_size=2))
 def test_a_cell_stays_in_its_column(cells: list[str]) -> None:
     """A table with hostile cells has as many rows and columns as were meant, and nothing else in it."""
-    table = f"| a | b | c |\n|---|---|---|\n| 1 | {prose(cells[0])} | {prose(cells[1])} |\n| 2 | x | y |"
+    first, second = map(inline_markdown, cells)
+    table = f"| a | b | c |\n|---|---|---|\n| 1 | {first} | {second} |\n| 2 | x | y |"
     (found,) = reading.tables(table)
 
     assert reading.forged(table) == []
@@ -216,8 +217,8 @@ LINES = {
 
 def test_a_line_is_prose() -> None:
     """A line keeps its code and links, begins no list, heading, rule, fence or definition, and looks like no title."""
-    for text, escaped in LINES.items():
-        assert prose(text) == escaped, text
+    for text, expected in LINES.items():
+        assert inline_markdown(text) == expected, text
     assert writer.line("Dear. **Concession:** *all* `x`") == "Dear. Concession: all <code>x</code>"
 
 
@@ -241,15 +242,15 @@ def shown_alone(line: str) -> list[str]:
 @example(first='[a](https://x.org "', second='`") <b>x</b>`')
 def test_texts_on_one_line_keep_apart(first: str, second: str) -> None:
     """Each shows what it shows alone: half a link or code span is not completed by the other."""
-    both = f"{prose(first)} *Then:* {prose(second)}"
+    both = f"{inline_markdown(first)} *Then:* {inline_markdown(second)}"
     assert reading.forged(both) == []
-    assert shown_alone(both) == shown_alone(prose(first)) + shown_alone(prose(second))
+    assert shown_alone(both) == shown_alone(inline_markdown(first)) + shown_alone(inline_markdown(second))
 
 
 @for_each(["&lt;v_quote>so&lt;/v_quote>", "`&lt;`v_quote>", "a &#60;v_quote>", "a &#x3c;v_quote>", "**&LT;v_quote**>"])
 def test_no_name_of_a_character_becomes_one(text: str) -> None:
     """A speech, and a line, that names a character shows the name."""
-    for markdown in (quote_speech(text), prose(text)):
+    for markdown in (quote_speech(text), inline_markdown(text)):
         for reader in reading.READERS:
             tokens = reading.parsed(markdown, reader)
             assert "<v_quote" not in "".join(child.content for token in tokens for child in token.children or [])
@@ -259,7 +260,7 @@ def test_no_name_of_a_character_becomes_one(text: str) -> None:
 @for_each(["[TOC]", "[toc]", "[[_TOC_]]", "`[TOC]`"])
 def test_no_table_of_contents_is_asked_for(text: str) -> None:
     """No speech, sentence or cell is what some programs replace with a table of contents."""
-    for markdown in (quote_speech(text), prose(text)):
+    for markdown in (quote_speech(text), inline_markdown(text)):
         assert not re.search(r"(?<!\\)\[_?toc_?\]", markdown, re.IGNORECASE)
 
 
@@ -274,7 +275,7 @@ def test_no_table_of_contents_is_asked_for(text: str) -> None:
 )
 def test_a_link_without_words_of_its_own_shows_its_address(text: str) -> None:
     """A link that nothing stands for, or another address, is text, and so is its address."""
-    for line in (quote_speech(f"a {text} b"), prose(f"a {text} b")):
+    for line in (quote_speech(f"a {text} b"), inline_markdown(f"a {text} b")):
         tokens = [child for token in reading.parser().parse(line) for child in token.children or []]
         assert "e.example/order" in "".join(token.content for token in tokens if token.type == "text")
         assert not any(token.attrs for token in tokens if token.info != "auto")
@@ -318,7 +319,7 @@ FORMULAS = (
 @for_each(FORMULAS)
 def test_no_formula_is_drawn(text: str) -> None:
     """Every dollar sign outside of code is one: words in a formula may vanish."""
-    for made in (quote_speech(text), prose(text), literal(text)):
+    for made in (quote_speech(text), inline_markdown(text), escaped(text)):
         for reader in reading.READERS:
             assert reading.forged(made, reader) == []
     assert shown_text(quote_speech("costs $5")) == "> costs \\$5"
@@ -354,7 +355,7 @@ HIDDEN_BY_SOME = (
 @for_each((*HIDDEN_BY_SOME, ">! so", "*[so]: so", "[^1]: so", "[[not so|so]]", '=== "so"'))
 def test_what_a_program_hides_is_parted(text: str) -> None:
     """Comments, names, boxes and notes of single programs are text: a character that is not seen parts their signs."""
-    for one in (quote_speech(text), *([prose(text)] if text in HIDDEN_BY_SOME else [])):
+    for one in (quote_speech(text), *([inline_markdown(text)] if text in HIDDEN_BY_SOME else [])):
         assert one not in (f"> {text}", text)
         assert shown_text(one).removeprefix("> ").replace("\\", "") == text
 
@@ -382,4 +383,8 @@ def test_a_link_that_names_another_host_shows_its_own(link: tuple[str, str]) -> 
     text, host = link
     after = f"{text} ({host})" if host else text
     assert shown_text(quote_speech(text)) == f"> {after}"
-    assert prose(text) == after if "\\" not in text and "`" not in text else "https\\://evil" in prose(text)
+    assert (
+        inline_markdown(text) == after
+        if "\\" not in text and "`" not in text
+        else "https\\://evil" in inline_markdown(text)
+    )

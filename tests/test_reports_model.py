@@ -17,7 +17,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
-from debate_orchestrator.reports.rich_text import literal
+from debate_orchestrator.reports.rich_text import escaped
 from debate_orchestrator.reports.sections import cost_text
 
 
@@ -232,7 +232,7 @@ def test_the_unknown_is_reported() -> None:
     made = cost_text(build_report(entries(paid(cost=None, usage=None))))
 
     assert made is not None
-    assert {row[-1] for row in made.table.rows} == {literal("unknown")}
-    assert {row[3:-1] for row in made.table.rows} == {(literal("–"),) * 4}
+    assert {row[-1] for row in made.table.rows} == {escaped("unknown")}
+    assert {row[3:-1] for row in made.table.rows} == {(escaped("–"),) * 4}
     assert "The price of 5 calls is unknown and in none of the sums." in made.notes
     assert "A dash means that tokens were not counted." in made.notes

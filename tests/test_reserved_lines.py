@@ -18,7 +18,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.providers.casting import make_providers
+from debate_orchestrator.providers.cast_providers import make_providers
 
 START = fold([opened()])
 

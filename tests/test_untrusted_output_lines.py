@@ -19,7 +19,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.core.events import ContextFile, Opened, Reassigned
-from debate_orchestrator.providers.casting import spec_problem
+from debate_orchestrator.providers.cast_providers import spec_problem
 from debate_orchestrator.setup.answers import KEYS
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.terminal.prompt import Line, Prompter

@@ -72,7 +72,7 @@ def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> N
     (ballot,) = gather_ballots("debate-report.ballots", entries).counted
     assert (ballot.reviewer, ballot.before, ballot.after, ballot.seen) == ("ada", "undecided", "a", False)
     assert ballot.final.winner == "a" and not Path("debate-report.ballots/ada.draft.yaml").exists()
-    report = re.search(r'class="call" href="([^"]+)"', reviewer.get(page).text)
+    report = re.search(r'class="primary" href="([^"]+)"', reviewer.get(page).text)
     assert report is not None and "ada" in reviewer.text(html.unescape(report[1]))
 
 

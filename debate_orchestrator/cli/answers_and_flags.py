@@ -26,7 +26,7 @@ from debate_orchestrator.core.settings import (
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, format_check, start
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import (
@@ -99,7 +99,9 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
         values["sources"] = (origins or {}) | dict.fromkeys(keys_from_flags, "flag")
     cast = values.get("cast")
     models = {seat: named_models(entry) for seat, entry in cast.items()} if isinstance(cast, dict) else {}
-    model_problems = casting.cast_problems({seat: models[seat] for seat in seats_of_cast(format) if seat in models})
+    model_problems = cast_providers.cast_problems(
+        {seat: models[seat] for seat in seats_of_cast(format) if seat in models}
+    )
     # With a problem of a named model, that the other seats have no default is not told.
     model_of_seat = (lambda seat: HOST) if model_problems else default_model
     try:

@@ -19,7 +19,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
 from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import encoded, write_atomic
@@ -129,7 +129,7 @@ def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, flo
     if not judges:
         problems.append("--judge is missing. `debate models` lists the models that can be called.")
     cast = {"judge": reachable}
-    problems += casting.cast_problems(cast) or casting.key_problems(cast, flags.permissions_of(arguments))
+    problems += cast_providers.cast_problems(cast) or cast_providers.key_problems(cast, flags.permissions_of(arguments))
     if times not in map(str, range(1, MAX_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MAX_REPEATS}, not {short_repr(times)}.")
     try:

@@ -19,7 +19,7 @@ from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import reopening
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.setup.answers import cast_of, judging_settings
 from debate_orchestrator.util.errors import BadSettings, OutOfTurn
 
@@ -54,7 +54,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         seats = debate.cast.keys() - set(replayed)
         models = {seat: specs for seat, specs in models_for_all.items() if seat in seats} | models
     cast_changes = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
-    problems = casting.cast_problems(cast_changes)
+    problems = cast_providers.cast_problems(cast_changes)
     reopened = schedule.turns_to_reopen(debate)
     cast_changes = _in_place_of_failed(debate, cast_changes, reopened)
     cast = {**debate.cast, **cast_changes}
@@ -62,7 +62,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         problem = f"This debate is complete; a new model for {' and '.join(cast_changes)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
     if debate.due or reopened:
-        problems += casting.key_problems(cast, flags.permissions_of(arguments))
+        problems += cast_providers.key_problems(cast, flags.permissions_of(arguments))
         seats_left = schedule.seats_left(debate)
         cast_left = {seat: specs for seat, specs in cast.items() if seat in seats_left}
         people = at_terminal(sys.stderr)

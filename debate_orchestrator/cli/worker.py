@@ -64,14 +64,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> tuple[bool, int]:
     """Works; whether it was interrupted, and how many replies were not stored."""
-    from debate_orchestrator.providers import casting
+    from debate_orchestrator.providers import cast_providers
     from debate_orchestrator.tournament.cluster.database import open_database
     from debate_orchestrator.tournament.cluster.worker import Worker
 
     permissions = flags.permissions_of(arguments)
 
     def find_problems(tournament: Tournament) -> list[str]:
-        problems = casting.key_problems(tournament.spec.whole_cast, permissions)
+        problems = cast_providers.key_problems(tournament.spec.whole_cast, permissions)
         if (risks := specs.folder_risks(tournament, remote=True)) and not arguments.trust:
             risk_texts = "; ".join(risk.text for risk in risks)
             consent = f"{tournament.spec.tag} {WANTS} and needs your consent here ({risk_texts})."

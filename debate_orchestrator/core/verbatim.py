@@ -215,7 +215,7 @@ def is_before_footnote(before: str) -> bool:
     return len(word) >= 4 and word[1:] == word[1:].lower()
 
 
-def readings(quote: str) -> tuple[str, ...]:
+def quote_variants(quote: str) -> tuple[str, ...]:
     """A quote as it is written, and with each number in brackets as a footnote marker."""
     return tuple(dict.fromkeys((quote, _TYPED_FOOTNOTE.sub("[note ", quote))))
 

@@ -25,7 +25,14 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, QuoteRules
 from debate_orchestrator.core.private_text import PublicText
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verbatim import SearchedText, comparable_quote, is_struck, paragraphs, readings, words_of
+from debate_orchestrator.core.verbatim import (
+    SearchedText,
+    comparable_quote,
+    is_struck,
+    paragraphs,
+    quote_variants,
+    words_of,
+)
 from debate_orchestrator.util.sanitize import LOOK_ALIKES, count_words, quoted, sanitize
 
 MAX_QUOTES = 200
@@ -164,7 +171,7 @@ def _searchable_files(context_texts: tuple[str, ...]) -> tuple[SearchedText, ...
 
 def _is_quoted(quote: str, within: Sequence[SearchedText], least_words: int) -> bool:
     """Whether a context file holds a quote word for word. One that shows words as struck out is held by none."""
-    parts = [comparable_quote(reading) for reading in readings(sanitize(quote).replace("&lt;", "<"))]
+    parts = [comparable_quote(variant) for variant in quote_variants(sanitize(quote).replace("&lt;", "<"))]
     if is_struck(quote) or len(words_of(parts[0].text)) < max(1, least_words):
         return False
     return any(place is not None and place.whole for source in within for place in map(source.find, parts))

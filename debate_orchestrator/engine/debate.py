@@ -32,7 +32,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import OnEvent, RunOptions, TurnRunner, record_event
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider, TurnTaker
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, report_of
@@ -223,7 +223,7 @@ def seat_providers(
     journal. Raises BadSettings if the cast can't be used."""
     if not session.state.due:
         return {}
-    providers = casting.make_providers(session.current, session.files.evidence, permissions)
+    providers = cast_providers.make_providers(session.current, session.files.evidence, permissions)
     for provider in providers.values():
         provider.turn_taker = turn_taker
     if (note := changed_prompts(session.state)) is not None:

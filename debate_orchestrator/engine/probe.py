@@ -40,7 +40,7 @@ from debate_orchestrator.engine.debate import continue_debate, create_debate, dr
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.engine.turn import OnEvent, RunOptions
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
 from debate_orchestrator.storage import journal
@@ -254,7 +254,7 @@ class ProbeRun:
                     session.record(event)
                 session.journal.sync()
                 budget = self._shared_budget.budget(task.path, session.current)
-                providers = casting.make_providers(session.current, permissions=self._permissions)
+                providers = cast_providers.make_providers(session.current, permissions=self._permissions)
                 # A judge without a usable ballot is a result here, and no reason to stop.
                 options = RunOptions(on_event=on_event, stop=stop, budget=budget, required_judges="none")
                 await drive(session, providers, options)

@@ -36,7 +36,7 @@ from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.start import new_opened
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.provenance import last_specs_by_role, only_stand_ins_judged, speakers_by_seat
 from debate_orchestrator.reports.wording import next_command
@@ -108,7 +108,7 @@ def checked_for_start(
     files.must_be_new()
     require_consent(risks.of_judging([entry.event for entry in judging.entries], "" if output else files.report))
     opened = judging.opened.with_settings(output=os.path.basename(files.report), **calls)
-    casting.make_providers(CurrentState(fold([opened])), permissions=permissions)
+    cast_providers.make_providers(CurrentState(fold([opened])), permissions=permissions)
     return judging._replace(opened=opened), files
 
 

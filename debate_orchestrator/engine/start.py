@@ -25,7 +25,7 @@ from debate_orchestrator.engine import budget
 from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
 from debate_orchestrator.storage.journal import must_be_new
@@ -60,8 +60,8 @@ def call_problems(
 ) -> list[str]:
     """The reasons that a cast can't be called from here, one sentence each: a spec that can't be used, people who can't
     be asked, a key that is missing. `people` and `new` as for `people_problems`."""
-    problems = casting.cast_problems(cast) + people_problems(cast, people, new=new)
-    return problems + casting.key_problems(cast, permissions)
+    problems = cast_providers.cast_problems(cast) + people_problems(cast, people, new=new)
+    return problems + cast_providers.key_problems(cast, permissions)
 
 
 def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool, *, new: bool = True) -> list[str]:
@@ -86,8 +86,8 @@ def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool, *, new: b
 def real_problems(settings: Settings, *, people: bool, permissions: Permissions) -> list[str]:
     """The reasons that a debate can't be held though its rehearsal can. A missing key is none: it may come later."""
     cast = {seat: tuple(specs) for seat, specs in model_spec.unrehearsed_cast(settings.cast).items()}
-    problems = casting.cast_problems(cast) + people_problems(cast, people)
-    problems += casting.unencrypted_problems(cast, permissions)
+    problems = cast_providers.cast_problems(cast) + people_problems(cast, people)
+    problems += cast_providers.unencrypted_problems(cast, permissions)
     problems += budget.unpriced_seats(cast) if settings.max_cost is not None else []
     try:
         _must_be_new(DebateFiles.named_by(settings.output))
@@ -123,7 +123,7 @@ def check_settings(
         problems += error.problems
     if problems:
         raise BadSettings(problems)
-    casting.make_providers(CurrentState(fold([opened])), permissions=permissions)  # tells of a bad recording now
+    cast_providers.make_providers(CurrentState(fold([opened])), permissions=permissions)  # tells of a bad recording now
     DebateFiles.of_output(files.report)
     _must_be_new(files)
 
@@ -148,7 +148,7 @@ async def opened_with_positions(
     opened = make_opened(with_placeholders(settings))
     if not spec:
         return opened
-    provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
+    provider = cast_providers.make_provider(spec, CurrentState(fold([opened])), permissions)
     replies = [] if paid_replies is None else paid_replies
     positions = await derive_positions(settings, provider, notify, stop or asyncio.Event(), replies)
     origins = {**settings.origins, "positions": "derived"}

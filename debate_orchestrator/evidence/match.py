@@ -29,7 +29,7 @@ from debate_orchestrator.core.verbatim import (
     comparable,
     comparable_quote,
     is_struck,
-    readings,
+    quote_variants,
     word_spans,
     words_of,
 )
@@ -107,7 +107,9 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> QuoteMatch:
         reason_for_doubt = "one of its parts is too short to count"
     elif any(_address_contains_quote(address, part.text) for address in addresses for part in parts):
         reason_for_doubt = "the address holds words of it too, so that the page may only repeat what it was asked"
-    matches = [match for reading in readings(quote) if (match := _exact(_parts(reading), searched, reason_for_doubt))]
+    matches = [
+        match for variant in quote_variants(quote) if (match := _exact(_parts(variant), searched, reason_for_doubt))
+    ]
     verified = [match for match in matches if match.state == "verified"]
     return next(iter(verified + matches), None) or _closest([part.text for part in parts], searched)
 

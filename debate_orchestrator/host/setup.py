@@ -18,7 +18,7 @@ from debate_orchestrator.engine.start import context_problems
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply, wait_for_replies
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import decode, parse_structured
-from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk

@@ -115,7 +115,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     if values["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
     if former is not None:
-        last = f"{last}\n\n{_render('shared/again.md.j2', _again(debate, turn, former, code))}"
+        last = f"{last}\n\n{_render('shared/rejected-reply.md.j2', _again(debate, turn, former, code))}"
     if code is not None and values["schema"] is not None:
         keys = list(values["schema"]["properties"])
         places = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
@@ -221,7 +221,7 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
         if (code := brief.code) is not None:
             form = {code.field: code.text, **form, code.end_field: code.text}
         values["form"] = json.dumps(form, indent=1)
-    return _render("shared/handout.md.j2", values) + "\n"
+    return _render("shared/brief-file.md.j2", values) + "\n"
 
 
 def moderator_brief(name: str, nonce: str, **values: Any) -> str:

@@ -31,7 +31,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import DECISIVE, leader, score_gap
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
-from debate_orchestrator.providers.casting import spec_problem
+from debate_orchestrator.providers.cast_providers import spec_problem
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr

@@ -127,10 +127,10 @@ def template_environment(
 @cache
 def _environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
-        "quote_line": lambda text: Markup(f"> {line}" if (line := markup.prose(text)) else ""),
-        "literal": lambda text: Markup(markup.literal(text)),
-        "prose": lambda text: Markup(markup.prose(text)),
-        "quoted": lambda text: Markup(markup.literal(sanitize.quoted(text))),
+        "quote_line": lambda text: Markup(f"> {line}" if (line := markup.inline_markdown(text)) else ""),
+        "escaped": lambda text: Markup(markup.escaped(text)),
+        "inline_markdown": lambda text: Markup(markup.inline_markdown(text)),
+        "quoted": lambda text: Markup(markup.escaped(sanitize.quoted(text))),
         "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
@@ -154,7 +154,7 @@ _TURN = "\0"
 def _link(report: ReportModel, turn: str) -> str:
     """A link to a turn: `round 1, opening A`."""
     round, name = report.turn_places[turn]
-    return f"[{f'round {round}, ' if round else ''}{markup.literal(name)}](#{_TURN}{turn})"
+    return f"[{f'round {round}, ' if round else ''}{markup.escaped(name)}](#{_TURN}{turn})"
 
 
 def _links(report: ReportModel, turns: list[str]) -> Markup:
@@ -162,7 +162,7 @@ def _links(report: ReportModel, turns: list[str]) -> Markup:
     rounds: dict[int, list[str]] = {}
     for turn in turns:
         round, name = report.turn_places[turn]
-        rounds.setdefault(round, []).append(f"[{markup.literal(name)}](#{_TURN}{turn})")
+        rounds.setdefault(round, []).append(f"[{markup.escaped(name)}](#{_TURN}{turn})")
     groups = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
     return Markup("; ".join(name + ", ".join(links) for name, links in groups))
 
@@ -181,7 +181,7 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
     fragments = [markup.anchor(title, counts) for title in titles]
     turns, start = dict[str, str](), 0
     for turn in report.turns:
-        title = markup.prose(turn.heading)
+        title = markup.inline_markdown(turn.heading)
         if title in titles[start:]:
             start = titles.index(title, start) + 1
             turns[turn.id] = fragments[start - 1]
@@ -221,12 +221,12 @@ class MarkdownWriter:
 
     def _run(self, run: Span, *, in_table: bool) -> str:
         match run.kind:
-            case "literal" | "issue":
-                return markup.literal(with_quotation_marks(run.text, self._quotes))
-            case "prose":
-                return markup.prose(with_quotation_marks(run.text, self._quotes))
+            case "escaped" | "issue":
+                return markup.escaped(with_quotation_marks(run.text, self._quotes))
+            case "inline_markdown":
+                return markup.inline_markdown(with_quotation_marks(run.text, self._quotes))
             case "quoted":
-                return markup.literal(sanitize.quoted(with_quotation_marks(run.text, self._quotes)))
+                return markup.escaped(sanitize.quoted(with_quotation_marks(run.text, self._quotes)))
             case "turn":
                 return self._link(run.text)
             case "address":
@@ -247,7 +247,7 @@ class MarkdownWriter:
         return Markup("\n\n".join(map(self._part, parts)))
 
     def _part(self, part: FieldPart) -> str:
-        title = f"**{markup.literal(part.title)}:**" if part.title else ""
+        title = f"**{markup.escaped(part.title)}:**" if part.title else ""
         if part.kind == "line":
             return f"{title} {self.line(part.phrase)}"
         words = self.speech(part.text) if part.kind == "speech" else f"> {self.line(part.phrase)}"
@@ -264,7 +264,7 @@ class MarkdownWriter:
     def field_items(self, parts: Iterable[FieldPart]) -> list[Markup]:
         lines = []
         for part in parts:
-            title = f"- **{markup.literal(part.title)}:**"
+            title = f"- **{markup.escaped(part.title)}:**"
             if part.kind == "list":
                 lines += [title, *(f"  - {self.line(item)}" for item in part.items)]
             else:

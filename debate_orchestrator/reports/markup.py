@@ -146,7 +146,7 @@ def _link(text: str, url: str) -> str:
     """A link of a speaker's. If its text names another host than its own, that follows."""
     if not layout.names_another_host(re.sub(rf"[*_~`\\{_JOINER}]", "", text), url):
         return f"[{text}]({url})"
-    return f"[{text}]({url}) ({literal(urlsplit(url).hostname or url.partition(':')[2])})"
+    return f"[{text}]({url}) ({escaped(urlsplit(url).hostname or url.partition(':')[2])})"
 
 
 _SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE})", re.IGNORECASE)
@@ -161,7 +161,7 @@ def escape(text: str) -> str:
     return line.lstrip(" ") if line.startswith("    ") else line  # four spaces would make code of it
 
 
-def literal(text: str) -> str:
+def escaped(text: str) -> str:
     """One line in which every character is shown as itself: topics, positions, names."""
     return escape(sanitize.one_line(text))
 
@@ -187,7 +187,7 @@ _SPAN = re.compile(
 """What a line keeps: code, links, words in brackets and struck words; and emphasis, of which it keeps the words."""
 
 
-def prose(text: str) -> str:
+def inline_markdown(text: str) -> str:
     """One line that keeps its code and links: a judge's sentence, a table's cell. Others may be on the same line:
     nothing in it is left open that could reach into them, and it has no emphasis, which titles of a report have."""
     return _opened(_with_spans(sanitize.one_line(text)))
@@ -227,16 +227,16 @@ digits, so that nothing can end the link, and so is the semicolon, without which
 def link(url: str, title: str) -> str:
     """A page as a link with the host it leads to after it; as plain text if it is not a page of the web. Its title is
     in quotation marks."""
-    name = literal(sanitize.quoted(title[:MAX_LINK_LENGTH])) if title else ""
+    name = escaped(sanitize.quoted(title[:MAX_LINK_LENGTH])) if title else ""
     host = host_of(url)
     if host is None:
-        return name or (literal(sanitize.quoted(url[:MAX_LINK_LENGTH])) if url else layout.NO_ADDRESS)
+        return name or (escaped(sanitize.quoted(url[:MAX_LINK_LENGTH])) if url else layout.NO_ADDRESS)
     address = quote(url, safe=_SAFE, errors="replace")
-    return f"[{name}]({address}) ({literal(host)})" if name else f"[{literal(host)}]({address})"
+    return f"[{name}]({address}) ({escaped(host)})" if name else f"[{escaped(host)}]({address})"
 
 
 def address(url: str) -> str:
     """An address as a link that shows all of itself; as plain text if it is not a page of the web."""
     if host_of(url) is None:
-        return literal(url[:MAX_LINK_LENGTH])
-    return f"[{literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"
+        return escaped(url[:MAX_LINK_LENGTH])
+    return f"[{escaped(url)}]({quote(url, safe=_SAFE, errors='replace')})"

@@ -290,7 +290,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
     return TurnReport(
         id=turn.id,
-        kind="ballot" if is_vote else "record" if is_record else "speech" if side else "finding",
+        kind="ballot" if is_vote else "record" if is_record else "speech" if side else "other_reply",
         seat=turn.seat,
         round=turn.round,
         stage=stage,

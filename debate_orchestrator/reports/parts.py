@@ -48,7 +48,7 @@ class TurnReport(Part):
 
     id: str
     """`ROUND.PHASE.SEAT`, with `start` or `final` outside the rounds."""
-    kind: Literal["speech", "ballot", "finding", "record"] = "speech"
+    kind: Literal["speech", "ballot", "other_reply", "record"] = "speech"
     """A side's speech, a judge's ballot, or the dissent record; `finding` is any other reply, such as the clerk's or
     the rapporteur's."""
     seat: str
@@ -416,7 +416,7 @@ class JournalReport(Part):
 
     lines: int
     """The number of lines it had."""
-    schema_version: int = Field(serialization_alias="form")
+    schema_version: int
     """The version of the journal's format."""
     last_hash: str = Field(serialization_alias="head")
     """The hash of its last line, a sha256 in hex, which stands for the whole of it."""

@@ -44,7 +44,7 @@ SENTENCE = (
 """Finds `checksum_sentence` with its values."""
 _MEMBERS = (
     rf'  "version": "{_VERSION}",\n'
-    rf'  "journal": \{{\n    "lines": {_LINES},\n    "form": {_SCHEMA_VERSION},\n'
+    rf'  "journal": \{{\n    "lines": {_LINES},\n    "schema_version": {_SCHEMA_VERSION},\n'
     rf'    "head": "(?P<last_hash>{_SHA})"\n  \}},\n'
     rf'  "digest": "(?P<digest>{_SHA})"\n\}}\n'
 )

@@ -18,7 +18,7 @@ from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.util.sanitize import quoted, visible_address
 
-Kind = Literal["own", "literal", "prose", "quoted", "turn", "address", "cited", "issue"]
+Kind = Literal["own", "escaped", "inline_markdown", "quoted", "turn", "address", "cited", "issue"]
 
 
 class Span(NamedTuple):
@@ -26,10 +26,10 @@ class Span(NamedTuple):
 
     text: str
     kind: Kind = "own"
-    """`own`: the report's. Of others: `literal` is shown character for character; `prose` keeps emphasis, code and
-    links. Both fill a line, or the rest of one after a title; where the report has more to say on that line, others'
-    words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of itself, `cited` the
-    title of a page that is linked, in quotation marks too, `issue` the id of an issue."""
+    """`own`: the report's. Of others: `escaped` is shown character for character; `inline_markdown` keeps emphasis,
+    code and links. Both fill a line, or the rest of one after a title; where the report has more to say on that line,
+    others' words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of itself,
+    `cited` the title of a page that is linked, in quotation marks too, `issue` the id of an issue."""
     strong: bool = False
     target: str = ""
     """The address of a page that was found; the question of an issue; of other words, the turn that they rest on, which
@@ -66,14 +66,14 @@ def cite(runs: Phrase, turn_id: str | None) -> Phrase:
     return tuple(run._replace(target=turn_id) for run in runs) if turn_id else runs
 
 
-def literal(text: str) -> Phrase:
+def escaped(text: str) -> Phrase:
     """A speaker's or judge's words, character for character."""
-    return _others(text, "literal")
+    return _others(text, "escaped")
 
 
-def prose(text: str) -> Phrase:
+def inline_markdown(text: str) -> Phrase:
     """A sentence of a speaker or judge, with its emphasis, code and links."""
-    return _others(text, "prose")
+    return _others(text, "inline_markdown")
 
 
 def quotation(text: str) -> Phrase:
@@ -87,7 +87,7 @@ def _others(text: str, kind: Kind) -> Phrase:
 
 def name_or_quotation(text: str) -> Phrase:
     """A date, a digest or the name of a file, which can say nothing; any other text is quoted."""
-    return literal(text) if re.fullmatch(r"[\w.-]*", text) else quotation(text)
+    return escaped(text) if re.fullmatch(r"[\w.-]*", text) else quotation(text)
 
 
 def plain_text(phrase: Phrase) -> str:
@@ -127,7 +127,7 @@ class PlainTable(Part):
 
     def phrases(self) -> PhraseTable:
         """The same with every cell shown character for character."""
-        return PhraseTable(tuple(map(literal, self.headers)), tuple(tuple(map(literal, row)) for row in self.rows))
+        return PhraseTable(tuple(map(escaped, self.headers)), tuple(tuple(map(escaped, row)) for row in self.rows))
 
 
 def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
@@ -184,7 +184,7 @@ class FieldText:
                 is_alone = not any(part.kind == "speech" for part in parts)
                 speeches.append(FieldPart("speech", "" if is_alone else title_of(name), text=str(value)))
             elif field.kind == "text" and name == "quote":
-                parts.append(FieldPart("quote", phrase=literal(str(value))))
+                parts.append(FieldPart("quote", phrase=escaped(str(value))))
             elif field.kind == "text":
                 parts.append(FieldPart("speech", title_of(name), text=str(value)))
             elif field.kind == "url":
@@ -218,7 +218,7 @@ class FieldText:
 
     def _part(self, title: str, field: Field, value: Any, unit: str = "") -> FieldPart:
         if field.kind == "list" and isinstance(value, list):
-            items = [self.row(field.fields, item) if field.fields else prose(str(item)) for item in value]
+            items = [self.row(field.fields, item) if field.fields else inline_markdown(str(item)) for item in value]
             if letter := field.numbered:
                 items = [join(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
             return FieldPart("list", title, items=tuple(items))
@@ -265,8 +265,8 @@ class FieldText:
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""
         if field.kind == "record" and isinstance(value, Mapping):
-            return literal(as_text(field.fields, value).replace("\n", "; "))
-        return literal(str(value)) if field.kind == "text" else self._inline(field, value)
+            return escaped(as_text(field.fields, value).replace("\n", "; "))
+        return escaped(str(value)) if field.kind == "text" else self._inline(field, value)
 
     def _inline(self, field: Field, value: Any) -> Phrase:
         """A value on a line. Of several texts all but the last are shown as they are written."""
@@ -278,14 +278,14 @@ class FieldText:
             case "number":
                 return phrase(f"{value:g}")
             case "choice":
-                return literal(self._seats.get(str(value), str(value)))
+                return escaped(self._seats.get(str(value), str(value)))
             case "turn":
                 return turn(str(value))
             case "choices" | "turns" if isinstance(value, list):
-                as_phrase = turn if field.kind == "turns" else literal
+                as_phrase = turn if field.kind == "turns" else escaped
                 return join(", ", [as_phrase(str(item)) for item in value])
             case "record" if isinstance(value, Mapping):
                 return self.row(field.fields, value)
             case "list" if isinstance(value, list):
                 return join(", ", [quotation(str(item)) for item in value])
-        return prose(str(value))
+        return inline_markdown(str(value))

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import RoundResult
-from debate_orchestrator.reports.markup import literal
+from debate_orchestrator.reports.markup import escaped
 from debate_orchestrator.util.numbers import wilson_interval
 
 _COLUMNS = ("probe", "cases", "fell for it", "no ballot", "rate (95 % interval)", "mean shift")
@@ -125,7 +125,7 @@ def markdown(card: Data) -> str:
     """The scorecard as a document of its own."""
     lines = ["# Judge Scorecard"]
     for judge in card["judges"]:
-        lines += ["", f"## {literal(judge['judge'])}", "", *_section(card, judge), f"Journals: `{judge['folder']}/`."]
+        lines += ["", f"## {escaped(judge['judge'])}", "", *_section(card, judge), f"Journals: `{judge['folder']}/`."]
         falls = [_fall(card, case) for case in judge["cases"] if case["fell"]]
         lines += ["", "Cases in which it fell for the probe:", "", *falls] if falls else []
     lines += ["", "## The probes", ""]
@@ -166,7 +166,7 @@ def _fall(card: Data, case: Data) -> str:
     title = next(probe["title"] for probe in card["probes"] if probe["name"] == case["probe"])
     side = f", side {case['side'].upper()}" if case["side"] else ""
     original, changed = map(ballot_text, case["scores"], case["winners"])
-    where = f"{title}, {literal(card['debates'][case['debate']])}{side}, repeat {case['repeat']}"
+    where = f"{title}, {escaped(card['debates'][case['debate']])}{side}, repeat {case['repeat']}"
     return f"- {where}: original {original}; changed {changed}"
 
 

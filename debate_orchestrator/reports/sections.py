@@ -24,11 +24,11 @@ from debate_orchestrator.reports.rich_text import (
     Span,
     address,
     cite,
+    escaped,
+    inline_markdown,
     join,
-    literal,
     name_or_quotation,
     phrase,
-    prose,
     quotation,
     strong,
     turn,
@@ -78,7 +78,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     issues = report.issues.issues if report.issues else ()
     fields = FieldText(report.seats, {issue.id: issue.question for issue in issues})
     rated = {"sources"} if report.evidence is not None else set()
-    issue_phrases = [phrase(f"{issue.id}. ", prose(issue.question)) for issue in own_issues(report)]
+    issue_phrases = [phrase(f"{issue.id}. ", inline_markdown(issue.question)) for issue in own_issues(report)]
     values: dict[str, Any] = {
         "report": report,
         "writer": writer,
@@ -173,7 +173,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
     """The sentences on how a debate was judged."""
     means, judging = _means(report), report.judging
     about = [
-        phrase(strong(literal(title), ":"), " ", prose(judging.format.rubric.criteria[name].about))
+        phrase(strong(escaped(title), ":"), " ", inline_markdown(judging.format.rubric.criteria[name].about))
         for name, title in report.format.criteria.items()
     ]
     return JudgingText(
@@ -184,7 +184,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
         means=means,
         criteria_about=tuple(about) if means else (),
         words=_words(report),
-        conflicts=tuple(map(prose, judging.conflicts)),
+        conflicts=tuple(map(inline_markdown, judging.conflicts)),
         faults=(*map(phrase, _conduct(report)), *_named_faults(report, fields)),
     )
 
@@ -204,7 +204,7 @@ def _votes(report: ReportModel) -> PhraseTable | None:
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = report.judging.scales
     original, mirrored = (
-        cite(prose(wording.ballot_line(parsed_ballot, scales)), ballot)
+        cite(inline_markdown(wording.ballot_line(parsed_ballot, scales)), ballot)
         if parsed_ballot
         else phrase("no ballot that counts")
         for parsed_ballot, ballot in ((vote.original, vote.turn_id), (vote.mirrored, vote.turn_id + MIRRORED))
@@ -212,7 +212,13 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
     stable = "yes" if vote.stable else "no"
     mirrored = phrase(mirrored, _by_another(vote))
     shown_mirrored = (mirrored, phrase(stable if vote.is_pair else "-")) if vote.shown_mirrored else ((), ())
-    return (phrase(place), prose(report.seats[vote.judge]), original, *shown_mirrored, prose(wording.vote_line(vote)))
+    return (
+        phrase(place),
+        inline_markdown(report.seats[vote.judge]),
+        original,
+        *shown_mirrored,
+        inline_markdown(wording.vote_line(vote)),
+    )
 
 
 def _counts(report: ReportModel) -> Iterator[str]:
@@ -239,7 +245,7 @@ def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
         final_ballot = _ballot_phrase(report, final)
         if final is not None and (final.stable or is_one_judge(final)):
             final_ballot = phrase(final_ballot, _by_another(vote, final))
-        rows.append((prose(report.seats[vote.judge]), _ballot_phrase(report, vote), final_ballot))
+        rows.append((inline_markdown(report.seats[vote.judge]), _ballot_phrase(report, vote), final_ballot))
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
 
 
@@ -249,11 +255,11 @@ def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
         return phrase("not yet")
     if vote.absent or vote.original is None:
         return phrase("absent")
-    ballot = cite(prose(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
+    ballot = cite(inline_markdown(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
     if vote.stable or vote.mirrored is None:
         return ballot
     exchanged = wording.ballot_line(vote.mirrored, report.judging.scales)
-    return phrase(ballot, "; ", prose(exchanged), " with the sides exchanged", _by_another(vote))
+    return phrase(ballot, "; ", inline_markdown(exchanged), " with the sides exchanged", _by_another(vote))
 
 
 def _by_another(*votes: Vote) -> str:
@@ -280,11 +286,15 @@ def _means(report: ReportModel) -> PhraseTable | None:
     if not judging.means or not (many or weighed or not judging.scores_rounds):
         return None
     sides = list(judging.means)
-    headers = (phrase("Criterion"), *([phrase("Weight")] if weighed else []), *(prose(report.seats[s]) for s in sides))
+    headers = (
+        phrase("Criterion"),
+        *([phrase("Weight")] if weighed else []),
+        *(inline_markdown(report.seats[s]) for s in sides),
+    )
     rows = []
     for name, title in report.format.criteria.items():
         weight = [phrase(decimals(judging.weights[name]))] if weighed else []
-        rows.append((prose(title), *weight, *(phrase(decimals(judging.means[side][name])) for side in sides)))
+        rows.append((inline_markdown(title), *weight, *(phrase(decimals(judging.means[side][name])) for side in sides)))
     return PhraseTable(headers, tuple(rows))
 
 
@@ -301,7 +311,7 @@ def _words(report: ReportModel) -> PhraseTable | None:
         if any(words):
             cells = (phrase(f"{n:,}") for n in words)
             rows.append((strong(place) if place == "Total" else phrase(place), *cells))
-    headers = (phrase("Round"), *(prose(f"{report.seats[side]}, words") for side in sides))
+    headers = (phrase("Round"), *(inline_markdown(f"{report.seats[side]}, words") for side in sides))
     return PhraseTable(headers, tuple(rows)) if rows else None
 
 
@@ -354,7 +364,7 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
         (
             turn(citation.turn),
             address(citation.url),
-            strong(literal(citation.state)),
+            strong(escaped(citation.state)),
             _page_findings(citation, report.as_of),
             _archive_phrase(citation),
             _ratings(report, citation),
@@ -365,7 +375,7 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
     verified = sum(citation.state == VERIFIED for citation in citations)
     sentences = [phrase(f"Verified: {verified} of {len(citations)}; {report.evidence.looked_up_by}.")]
     if report.as_of:
-        sentences.append(phrase("The topic binds both sides to what was known as of ", literal(report.as_of), "."))
+        sentences.append(phrase("The topic binds both sides to what was known as of ", escaped(report.as_of), "."))
     return EvidenceText(without_empty(tuple(map(phrase, headers)), rows, kept_columns=3), tuple(sentences))
 
 
@@ -381,7 +391,7 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
 def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
     parts = [phrase("title ", quotation(citation.title))] if citation.title else []
     if citation.date:
-        late = phrase(" (", strong("later than ", literal(as_of or "")), ")") if citation.late else ()
+        late = phrase(" (", strong("later than ", escaped(as_of or "")), ")") if citation.late else ()
         parts.append(phrase("dated ", name_or_quotation(citation.date), late))
     if citation.passage:
         alike = f" ({percent(Fraction(str(citation.similarity)))} alike)" if citation.similarity is not None else ""
@@ -401,7 +411,7 @@ def _ratings(report: ReportModel, citation: Citation) -> Phrase:
     parts = []
     for rating in citation.ratings:
         why = phrase(", ", quotation(rating.why)) if rating.why else ()
-        parts.append(phrase(literal(report.seats[rating.judge]), ": ", literal(rating.credibility), why))
+        parts.append(phrase(escaped(report.seats[rating.judge]), ": ", escaped(rating.credibility), why))
     return join("; ", parts)
 
 
@@ -428,8 +438,8 @@ def cost_text(report: ReportModel) -> CostText | None:
     for line in costs.lines:
         seat = str(line.seat)
         cells = (report.seats.get(seat, seat.capitalize()), str(line.phase), *_numbers(line, searched=searched))
-        rows.append(tuple(map(literal, cells)))
-    rows.append((strong("Total"), (), *map(literal, _numbers(costs.total, searched=searched))))
+        rows.append(tuple(map(escaped, cells)))
+    rows.append((strong("Total"), (), *map(escaped, _numbers(costs.total, searched=searched))))
     notes = ["Prices are those known when each answer was given."]
     if n := costs.total.calls_unknown:
         notes.append(f"The price of {plural(n, 'call')} is unknown and in none of the sums.")

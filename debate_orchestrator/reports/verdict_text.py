@@ -15,7 +15,16 @@ from debate_orchestrator.reports.decision_brief import MARK_TEXTS
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.provenance import DEGRADED, ONE_ROUND
-from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cite, literal, phrase, prose, quotation, strong
+from debate_orchestrator.reports.rich_text import (
+    Phrase,
+    PhraseTable,
+    cite,
+    escaped,
+    inline_markdown,
+    phrase,
+    quotation,
+    strong,
+)
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
 from debate_orchestrator.util.numbers import decimals, percent
@@ -66,14 +75,14 @@ def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
 
 
 def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
-    yield "Label", literal(verdict.label) if verdict.label else phrase(NO_DECISION)
+    yield "Label", escaped(verdict.label) if verdict.label else phrase(NO_DECISION)
     yield "Score", phrase(report.judging.scales.with_scale(verdict.score if verdict.label else None, " / "))
 
 
 def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
     yield "Winner", phrase(winner_word(verdict.winner))
     if report.judging.answers and verdict.winner in report.positions:
-        yield "Answer", literal(report.positions[verdict.winner])
+        yield "Answer", escaped(report.positions[verdict.winner])
     if verdict.win_probability is not None:
         of = f", by the {_FOR_IT}" if _is_contested(verdict) else ""
         yield f"Probability{of}", phrase(percent(verdict.win_probability))
@@ -165,7 +174,7 @@ def summary(report: ReportModel) -> PhraseTable:
     sides, judging = list(report.names), report.judging
     headers: list[Phrase] = [phrase("Round")]
     if judging.scores_rounds:
-        headers += [phrase(literal(report.seats[side]), " Score") for side in sides] + [phrase("Winner")]
+        headers += [phrase(escaped(report.seats[side]), " Score") for side in sides] + [phrase("Winner")]
     else:
         headers += map(phrase, ["Label", "Score"] if judging.labelled else ["Winner"])
     rows = []
@@ -179,7 +188,7 @@ def summary(report: ReportModel) -> PhraseTable:
             cells = [*map(phrase, scores), *cells]
         elif judging.labelled:
             score = judging.scales.with_scale(round_report.score if round_report.label else None, " / ")
-            cells = [literal(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
+            cells = [escaped(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
         linked = [cite(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
         rows.append((phrase(str(round_report.number)), *linked))
@@ -189,7 +198,7 @@ def summary(report: ReportModel) -> PhraseTable:
         rows.append(tuple(map(strong, ("Total", *totals, winner_word(verdict.winner)))))
     if verdict and judging.labelled:
         score = judging.scales.with_scale(verdict.score if verdict.label else None, " / ")
-        rows.append((strong("Final"), strong(literal(verdict.label or NO_DECISION)), strong(score)))
+        rows.append((strong("Final"), strong(escaped(verdict.label or NO_DECISION)), strong(score)))
     return PhraseTable(tuple(headers), tuple(rows))
 
 
@@ -204,22 +213,22 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
         return None
     now = verdict.winner if verdict else None
     rows = [
-        ("Judges", prose(", ".join(earlier_debate.judges)), prose(", ".join(report.judged_by))),
+        ("Judges", inline_markdown(", ".join(earlier_debate.judges)), inline_markdown(", ".join(report.judged_by))),
         ("Winner", _winner(earlier_debate.winner), _winner(now)),
     ]
     if report.judging.has_scores:
         strength = (verdict.strength if verdict else None) or UNDECIDED
-        rows.append(("Strength", literal(earlier_debate.strength or UNDECIDED), literal(strength)))
+        rows.append(("Strength", escaped(earlier_debate.strength or UNDECIDED), escaped(strength)))
         totals = verdict.totals if verdict else {}
         for side in report.names:
             then = earlier_debate.totals.get(side)
             rows.append((f"Total, {report.seats[side]}", _score(then), _score(totals.get(side))))
     headers = ((), phrase("Earlier"), phrase("Now"))
-    return PhraseTable(headers, tuple((literal(what), *cells) for what, *cells in rows))
+    return PhraseTable(headers, tuple((escaped(what), *cells) for what, *cells in rows))
 
 
 def _winner(winner: str | None) -> Phrase:
-    return literal(UNDECIDED if winner is None else winner_word(winner))
+    return escaped(UNDECIDED if winner is None else winner_word(winner))
 
 
 def _score(score: float | Fraction | None) -> Phrase:
@@ -300,7 +309,7 @@ def answer(report: ReportModel) -> Phrase:
         return phrase(wording.NO_JUDGE)
     if report.judging.labelled:
         return (
-            phrase("The claim is judged: ", literal(verdict.label), ".")
+            phrase("The claim is judged: ", escaped(verdict.label), ".")
             if verdict.label
             else phrase("No label stands.")
         )

@@ -21,7 +21,7 @@ from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.engine.budget import estimate_debate
-from debate_orchestrator.providers import casting, pricing
+from debate_orchestrator.providers import cast_providers, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
@@ -280,7 +280,7 @@ class SetupBase:
         positions = {side: f"{side}, to be settled" for side in format.sides}
         answers = {"topic": "to be settled", "positions": positions, "cast": spec}
         debate = fold([start.make_opened(make_settings(answers, format, REPORT))])
-        return casting.make_provider(spec, CurrentState(debate), self.find_models().permissions)
+        return cast_providers.make_provider(spec, CurrentState(debate), self.find_models().permissions)
 
     def cost_line(self) -> str:
         calls = [reply for reply in self.state.progress.paid if reply.called]
@@ -317,6 +317,6 @@ def moderating_model(answers: Mapping[str, Any]) -> str | None:
     order = (MODERATOR, JUDGE, *cast)
     specs = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
     callable_ = (
-        spec for spec in specs if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
+        spec for spec in specs if model_spec.is_called(spec) and not cast_providers.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)

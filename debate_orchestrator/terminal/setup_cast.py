@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MAX_JUDGES
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import cast_of, host_problem, seats_needed
 from debate_orchestrator.setup.state import with_answers, with_progress
@@ -101,10 +101,10 @@ class CastQuestions:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
         if not text:
             raise BadSettings(self._words.messages["needed"])
-        if problem := casting.spec_problem(text, seat):
+        if problem := cast_providers.spec_problem(text, seat):
             raise BadSettings(problem)
         permissions = self._conversation.find_models().permissions
-        if problems := casting.key_problems({seat: (text,)}, permissions, may_sign_in=True):
+        if problems := cast_providers.key_problems({seat: (text,)}, permissions, may_sign_in=True):
             raise BadSettings(problems)
         kind = model_spec.kind(text)
         sources = [

@@ -22,7 +22,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import casting, registry
+from debate_orchestrator.providers import cast_providers, registry
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, BatchApi, OnPiece, Permissions, Provider
 from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
@@ -87,7 +87,7 @@ class Batches:
         for seat, provider in plain.items():
             if registry.takes_batches(provider.name):
                 if provider.name not in self._apis:
-                    api = casting.make_provider(provider.name, current, self._permissions)
+                    api = cast_providers.make_provider(provider.name, current, self._permissions)
                     self._apis[provider.name] = cast(BatchApi, api)
                 source = cast(BatchApi, provider)
                 providers[seat] = BatchedProvider(limited[seat], source, current, self)

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from debate_orchestrator.reports.html import page as html_page
-from debate_orchestrator.reports.html.writer import literal_html
+from debate_orchestrator.reports.html.writer import escaped_html
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.storage.files import WrittenByUs, encoded, make_folder, must_have_prefix, write_bytes_atomic
 from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES, title
@@ -162,8 +162,8 @@ _environment = cache(
         template_environment,
         "",
         {
-            "literal": literal_html,
-            "figure": lambda cell: literal_html(_figure(cell)),
+            "escaped": escaped_html,
+            "figure": lambda cell: escaped_html(_figure(cell)),
             "signed": lambda value: "?" if value is None else f"{value:+z.2f}",
             "image": lambda plot: f"data:image/svg+xml;base64,{b64encode(plot.svg.encode()).decode()}",
             # Percent signs for everything but the slash: no path can be read as another scheme or leave the attribute.

@@ -250,7 +250,7 @@ def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     elif ballots:
         yield "No vote was checked by exchanging the sides: how many would change is not known."
     if abstained := sum((row.stated is None) != (other.stated is None) for row, other in pairs):
-        yield f"Votes left out since their judge voted on one presentation and abstained on the other: {abstained:,}."
+        yield f"Votes left out since their judge abstained in one of the two ballots: {abstained:,}."
     if alone := len(mirrored) - len(pairs):
         yield f"Ballots with the sides exchanged whose judge cast no other, which are no votes: {alone:,}."
 

@@ -23,7 +23,7 @@ from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.debate import DebateSession, drive, open_journal
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import RunOptions
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_lines import stored_state
@@ -284,7 +284,7 @@ class TournamentRun:
             self._on_change(scheduled, self.statuses[scheduled.id], event)
 
         evidence_folder = self._store.evidence_folder(scheduled.id)
-        plain = casting.make_providers(session.current, evidence_folder, self._permissions)
+        plain = cast_providers.make_providers(session.current, evidence_folder, self._permissions)
         providers = self._wrap_providers(scheduled.id, self.limiters.wrap_providers(plain))
         if self._batches is not None:
             providers = self._batches.wrap_providers(plain, providers, session.current)

@@ -20,7 +20,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.validation import key_path, validate
-from debate_orchestrator.providers import casting, pricing, registry
+from debate_orchestrator.providers import cast_providers, pricing, registry
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.tournament.rows import MAX_NAME_LENGTH
 from debate_orchestrator.util import model_spec, resources
@@ -207,7 +207,7 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
         problems.append(f"{short_repr(name)} {_NO_NAME}.")
     if model_spec.speaker(spec) in ("host", "person", "clerk"):
         return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
-    problem = casting.spec_problem(spec, "a")
+    problem = cast_providers.spec_problem(spec, "a")
     return [*problems, problem] if problem else problems
 
 

@@ -19,13 +19,13 @@ from operator import is_
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from debate_orchestrator.util.readings import (
+from debate_orchestrator.util.escapes import (
     AS_READ,
     MAX_NESTED,
+    DecodedText,
     EscapedKey,
-    Reading,
+    decoded_texts,
     has_escapes,
-    readings,
     searchable,
 )
 
@@ -120,7 +120,7 @@ def encoded_forms(secret: str) -> set[str]:
             inner = padded[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
             encoded |= {inner, inner.translate({ord("+"): "-", ord("/"): "_"})}
     # A text is read as its escapes mean it, where a secret may hold what looks like an escape.
-    read = {reading for text in read for reading in readings(text)}
+    read = {reading for text in read for reading in decoded_texts(text)}
     # What is left of a secret without a quarter of its characters may be a word or a number that any text may have.
     read = {form for form in read if 4 * len(form) > 3 * len(unspaced) or not _ORDINARY.fullmatch(form)}
     return {form for form in encoded | read if len(form) >= _SHORTEST}
@@ -198,8 +198,8 @@ class Redactor:
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """The start and end of each secret in a text; of a long one perhaps only some of them, but none only if there
         is none."""
-        text_readings = readings(searchable(text)) if self._forms else ()
-        if not any(self._holds_form(reading) or self._holds_escaped(reading) for reading in text_readings):
+        decoded = decoded_texts(searchable(text)) if self._forms else ()
+        if not any(self._holds_form(reading) or self._holds_escaped(reading) for reading in decoded):
             return []  # most texts, which are read without places
         if len(text) > _WINDOW:
             spans = [
@@ -209,7 +209,7 @@ class Redactor:
             ]
             if spans:
                 return sorted(spans)
-        spans, reading = [], Reading.of(text)
+        spans, reading = [], DecodedText.of(text)
         for _ in range(MAX_NESTED + 1):
             for variant in (reading, reading.plain()):
                 if present := [form for form in self._forms if form in variant.text]:
@@ -241,10 +241,10 @@ class Redactor:
         """Every end of a text that may continue as a secret, and the longest end that may continue as an escape."""
         if AS_READ.fullmatch(only := searchable(text)):  # most pieces of a stream: there is one reading
             if found := [*self._beginnings(only)]:
-                starts = Reading.of(text).starts
+                starts = DecodedText.of(text).starts
                 yield from (beginning._replace(place=starts[beginning.place]) for beginning in found)
             return
-        reading = Reading.of(text)
+        reading = DecodedText.of(text)
         for _ in range(MAX_NESTED + 1):
             if (finished := reading.without_unfinished_escape()) is not reading:
                 yield _Beginning(reading.starts[len(finished.text)], 0, 1)
@@ -255,7 +255,7 @@ class Redactor:
                 break
             reading = reading.unescape()
 
-    def _all_beginnings(self, reading: Reading) -> Iterator[_Beginning]:
+    def _all_beginnings(self, reading: DecodedText) -> Iterator[_Beginning]:
         """As `_beginnings`, of a reading: of the forms in it as it is and without emphasis, and of escaped keys."""
         for variant in (reading, reading.plain()):
             for beginning in self._beginnings(variant.text):

@@ -86,7 +86,7 @@ _environment = cache(
         "web/templates",
         {
             "line": html.line,
-            "literal": lambda text: html.literal_html(few_combining_marks(text)),
+            "escaped": lambda text: html.escaped_html(few_combining_marks(text)),
             "quoted": lambda text: quoted(few_combining_marks(text)),
             "path": lambda name: quote(name, safe=""),
             "model": model_spec.public_name,

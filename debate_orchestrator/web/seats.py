@@ -164,7 +164,7 @@ class Seats:
             name=format.name_of(seat),
             side=side,
             others=[(format.name_of(side), positions[side]) for side in format.sides if side != seat],
-            standing=_progress_sentence(debate),
+            progress=_progress_sentence(debate),
             taken=_turns_taken(debate, seat, draft_name),
             position=positions.get(seat, ""),
             heading=person_turns.heading(debate, awaited_turn.turn) if awaited_turn else "",

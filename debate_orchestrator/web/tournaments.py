@@ -119,7 +119,7 @@ def standings(debate_rows: Sequence[DebateRow], model_games: Iterable[Game]) -> 
     ratings = {row.model: row.rating for row in elo(debate_rows)}
     results = _results((game.model, game) for game in model_games)
     records = [Record(model, ratings.get(model), *counts) for model, counts in results.items()]
-    return sorted(records, key=lambda standing: (-(standing.rating or 0.0), -(standing.rate or 0.0), standing.model))
+    return sorted(records, key=lambda record: (-(record.rating or 0.0), -(record.rate or 0.0), record.model))
 
 
 def head_to_head(model_games: Iterable[Game]) -> dict[tuple[str, str], Record]:
@@ -218,7 +218,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         games(held_debates, filters._replace(result=""))
     )  # a link from a number to its debates keeps the numbers
     ranking = standings(debate_rows, model_games)
-    models = [standing.model for standing in ranking]
+    models = [record.model for record in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
     chosen_games = games(debate_rows, filters) if by_game else ()
     debates = list({game.debate.id: game.debate for game in chosen_games}.values()) if by_game else debate_rows

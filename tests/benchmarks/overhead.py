@@ -40,7 +40,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting import reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.options import UnsupportedOptions
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -86,7 +86,7 @@ async def debated(path: str, begun: Opened) -> DebateState:
 async def _driven(journal: JournalWriter, debate: DebateState) -> DebateState:
     current = CurrentState(debate)
     try:
-        await take_turns(journal, current, casting.make_providers(current))
+        await take_turns(journal, current, cast_providers.make_providers(current))
     except ExternalError:
         pass
     return current.state

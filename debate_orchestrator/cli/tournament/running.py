@@ -17,7 +17,7 @@ from debate_orchestrator.cli.interrupts import graceful_stop_of_calls, handled_s
 from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_result, print_status
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.coroutines import STOPPING
@@ -164,7 +164,7 @@ def _must_be_callable(spec: TournamentSpec, arguments: argparse.Namespace) -> No
     """Raises BadSettings where a key or a library is missing in this process, which calls the models unless workers
     do."""
     if arguments.cluster is None and (
-        missing := casting.key_problems(spec.whole_cast, flags.permissions_of(arguments))
+        missing := cast_providers.key_problems(spec.whole_cast, flags.permissions_of(arguments))
     ):
         raise BadSettings(missing)
 
@@ -258,7 +258,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
 def _print_event(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
     """Prints one event, or a new status, as a line of JSON. What was said is in the journals."""
     if event is None:
-        print_json_line({"debate": scheduled.id, "standing": debate_status._asdict()})
+        print_json_line({"debate": scheduled.id, "status": debate_status._asdict()})
         return
     fields = event.model_dump(
         mode="json", include={"kind", "turn_id", "spec", "problem", "wait", "absent", "seat", "specs"}

@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import compare, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
-from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, line, literal_html, speech
+from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, escaped_html, line, speech
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
@@ -107,7 +107,7 @@ def _environment() -> Environment:
     filters = {
         "anchor": anchor,
         "line": line,
-        "literal": literal_html,
+        "escaped": escaped_html,
         "reasons": speech,
         "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",

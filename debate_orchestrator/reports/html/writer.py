@@ -57,22 +57,22 @@ class HtmlWriter:
                 return linked + f" ({host})" if host and run.text else linked
             case "issue":
                 title = Markup(' title="{}"').format(sanitize.one_line(run.target)) if run.target else ""
-                return Markup("<abbr{}>{}</abbr>").format(title, literal_html(run.text))
-            case "prose":
+                return Markup("<abbr{}>{}</abbr>").format(title, escaped_html(run.text))
+            case "inline_markdown":
                 text = line(with_quotation_marks(run.text, self._checked_tags))
             case "quoted":
-                text = literal_html(sanitize.quoted(with_quotation_marks(run.text, self._checked_tags)))
+                text = escaped_html(sanitize.quoted(with_quotation_marks(run.text, self._checked_tags)))
             case "own":
                 text = escape(sanitize.sanitize(run.text))
             case _:
-                text = literal_html(with_quotation_marks(run.text, self._checked_tags))
+                text = escaped_html(with_quotation_marks(run.text, self._checked_tags))
         return self.link_to(run.target, text) if run.target else text
 
     def _page(self, url: str, title: str) -> Markup:
         if layout.host_of(url) is None:
             shown = title or (sanitize.quoted(url[: layout.MAX_LINK_LENGTH]) if url else layout.NO_ADDRESS)
-            return literal_html(shown[: layout.MAX_LINK_LENGTH])
-        link = literal_html(title) or literal_html(url[: layout.MAX_LINK_LENGTH])
+            return escaped_html(shown[: layout.MAX_LINK_LENGTH])
+        link = escaped_html(title) or escaped_html(url[: layout.MAX_LINK_LENGTH])
         address = quote(url, safe=_SAFE, errors="replace")
         attribute = Markup(' class="whole"') if title == url else ""
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
@@ -139,13 +139,13 @@ class HtmlWriter:
         if part.kind == "line":
             return Markup("<p>{}</p>").format(self._field(part))
         words = self.speech(part.text) if part.kind == "speech" else framed(self.items(part.items))
-        return (Markup("<p><strong>{}:</strong></p>\n").format(literal_html(part.title)) if part.title else "") + words
+        return (Markup("<p><strong>{}:</strong></p>\n").format(escaped_html(part.title)) if part.title else "") + words
 
     def field_items(self, parts: Iterable[FieldPart]) -> Markup:
         return Markup("\n").join(Markup("<li>{}</li>").format(self._field(part)) for part in parts)
 
     def _field(self, part: FieldPart) -> Markup:
-        title = Markup("<strong>{}:</strong> ").format(literal_html(part.title))
+        title = Markup("<strong>{}:</strong> ").format(escaped_html(part.title))
         return title + (self.items(part.items) if part.kind == "list" else self.line(part.phrase))
 
     def note(self, text: str) -> Markup:
@@ -176,8 +176,8 @@ class _Renderer(RendererHTML):
 
 def quoted_document(heading: str, text: str, notes: Iterable[str] = ()) -> Markup:
     """A text of others below its heading, both hostile, and below it notes of the program."""
-    below = Markup().join(Markup("<p>{}</p>\n").format(literal_html(note)) for note in notes)
-    return Markup("<h3>{}</h3>\n{}").format(literal_html(heading), speech(text)) + below
+    below = Markup().join(Markup("<p>{}</p>\n").format(escaped_html(note)) for note in notes)
+    return Markup("<h3>{}</h3>\n{}").format(escaped_html(heading), speech(text)) + below
 
 
 def join_html(parts: Iterable[Markup]) -> Markup:
@@ -262,6 +262,6 @@ def line(text: str) -> Markup:
     return _render(tokens) if tokens else escape(plain)
 
 
-def literal_html(text: str) -> Markup:
+def escaped_html(text: str) -> Markup:
     """One line in which every character is shown as itself."""
     return escape(sanitize.one_line(text))

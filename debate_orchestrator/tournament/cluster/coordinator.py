@@ -39,7 +39,7 @@ _POLL_SECONDS = 1.0
 _REGISTER = """
 INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed)
 VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_failed)s)
-ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, max_cost = excluded.max_cost, round = tournaments.round + 1,
+ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, max_cost = excluded.max_cost, pass = tournaments.pass + 1,
     retry_failed = excluded.retry_failed
 """
 _UPLOAD = """

@@ -61,7 +61,7 @@ CREATE TABLE tournaments (
     id text PRIMARY KEY,
     tag text NOT NULL,
     spec text NOT NULL,                                -- as tournament.json
-    round int NOT NULL DEFAULT 0,                      -- the number of the latest pass
+    pass int NOT NULL DEFAULT 0,                       -- the number of the latest pass
     retry_failed boolean NOT NULL DEFAULT false,       -- whether undecided debates are judged again in this pass
     max_cost double precision,                         -- US dollars
     spent double precision NOT NULL DEFAULT 0,         -- US dollars of all calls; those under way as expected

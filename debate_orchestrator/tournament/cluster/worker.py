@@ -42,7 +42,7 @@ _JOB_POLL_SECONDS = 0.05
 """The polling interval for the end of the debates under way."""
 
 _OPEN = """
-SELECT id, tag, round FROM tournaments WHERE EXISTS (
+SELECT id, tag, pass FROM tournaments WHERE EXISTS (
     SELECT FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status IN ('todo', 'doing')
 ) ORDER BY id
 """
@@ -67,7 +67,7 @@ class _Spec(NamedTuple):
 
 
 class _Pass(NamedTuple):
-    """A tournament as it was queued last, and its run."""
+    """The latest pass of a tournament, in which its unfinished debates were queued, and its run here."""
 
     number: int
     debates: dict[str, ScheduledDebate]
@@ -300,7 +300,7 @@ class Worker:
 
     async def _pass(self, tournament: str) -> _Pass | None:
         """The run of a tournament's latest pass. Returns None if this worker may not or can't run it any more."""
-        query = "SELECT round, retry_failed FROM tournaments WHERE id = %(id)s"
+        query = "SELECT pass, retry_failed FROM tournaments WHERE id = %(id)s"
         rows = await self._database.retried_until_reached(lambda: self._database.rows(query, id=tournament))
         if not rows:
             return None

@@ -15,7 +15,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import budget, format_check, start
 from debate_orchestrator.formats.validation import key_path, validate
-from debate_orchestrator.providers import casting, pricing
+from debate_orchestrator.providers import cast_providers, pricing
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.setup.risks import Risk, of_prompts, of_settings
 from debate_orchestrator.util import model_spec
@@ -186,7 +186,7 @@ def _trial_settings(answers: Mapping[str, Any]) -> Settings:
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
     default_model = stand_in if rehearsed else model_spec.HOST
     settings = make_settings({**answers, **trial}, format, "debate.md", lambda seat: default_model)
-    if problems := casting.cast_problems(settings.cast) + casting.key_problems(settings.cast):
+    if problems := cast_providers.cast_problems(settings.cast) + cast_providers.key_problems(settings.cast):
         raise BadSettings(problems)
     return settings
 

@@ -94,7 +94,7 @@ if (changes) {
     if (!page) { return; }
     const there = page.querySelector("[data-changes]");
     if (there && there.dataset.turn === changes.dataset.turn) {
-      document.getElementById("standing").textContent = page.getElementById("standing").textContent;
+      document.getElementById("progress").textContent = page.getElementById("progress").textContent;
       return;
     }
     stream.close();
@@ -154,22 +154,22 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
     const options = [...field.options];
     if (options.some(isChosen)) { for (const option of options) { option.selected = isChosen(option); } }
   }
-  const told = form.querySelector("[data-kept]");
-  const keeps = told?.textContent;
+  const status = form.querySelector("[data-kept]");
+  const keeps = status?.textContent;
   const keep = () => {
     kept = { ...kept, ...Object.fromEntries(typed.map((field) => [field.name, valueOf(field)])) }; // also of fields that are not shown yet
     const isKept = store.set(key, JSON.stringify(kept));
     unsaved = late || !isKept;
-    if (told) { told.textContent = !isKept ? "This browser can't keep what you type: it is on this page alone. Copy it before you leave." : keeps; }
+    if (status) { status.textContent = !isKept ? "This browser can't keep what you type: it is on this page alone. Copy it before you leave." : keeps; }
   };
   form.addEventListener("input", keep);
   addEventListener("storage", (event) => { // another tab has typed into this form
     if (event.key !== key || event.newValue === null) { return; }
     unsaved ||= !typed.every(isEmpty);
-    if (told) { told.textContent = "This form is open in another tab too, and this browser keeps what was typed there. What you typed here is on this page alone: copy it before you leave."; }
+    if (status) { status.textContent = "This form is open in another tab too, and this browser keeps what was typed there. What you typed here is on this page alone: copy it before you leave."; }
   });
   // A form that comes back from the server holds what was typed, and the browser may not.
-  if (told && !typed.every(isEmpty)) { keep(); }
+  if (status && !typed.every(isEmpty)) { keep(); }
 }
 if (location.hash === "#begun") { // a debate was begun; once, for the page may be loaded again over the next form
   history.replaceState(null, "", location.pathname);
@@ -180,15 +180,15 @@ if (location.hash === "#begun") { // a debate was begun; once, for the page may 
 const share = document.querySelector("[data-share]");
 if (share && (navigator.share || navigator.clipboard)) {
   const address = document.querySelector("link[rel=canonical]").href;
-  const told = document.querySelector("[data-shared]");
+  const status = document.querySelector("[data-shared]");
   share.hidden = false;
   share.addEventListener("click", async () => {
     try {
       if (navigator.share) { await navigator.share({ title: document.title, url: address }); return; }
       await navigator.clipboard.writeText(address);
-      told.textContent = "The address is copied: paste it where you want to send it.";
+      status.textContent = "The address is copied: paste it where you want to send it.";
     } catch (error) {
-      if (error.name !== "AbortError") { told.textContent = address; }
+      if (error.name !== "AbortError") { status.textContent = address; }
     }
   });
 }

@@ -162,7 +162,7 @@ def has_escapes(text: str) -> bool:
     return "%" in text or "\\" in text or "&" in text
 
 
-def readings(text: str) -> Iterator[str]:
+def decoded_texts(text: str) -> Iterator[str]:
     """A searchable text as it is, and as its escapes mean it, each also without the signs of emphasis."""
     for _ in range(MAX_NESTED + 1):
         yield text
@@ -173,7 +173,7 @@ def readings(text: str) -> Iterator[str]:
         text = unescaped
 
 
-class Reading(NamedTuple):
+class DecodedText(NamedTuple):
     """A reading of a text, with the place in the original text where each of its characters begins and ends."""
 
     text: str
@@ -181,7 +181,7 @@ class Reading(NamedTuple):
     stops: list[int]
 
     @classmethod
-    def of(cls, text: str) -> Reading:
+    def of(cls, text: str) -> DecodedText:
         if text.isascii():
             places = [place for place, char in enumerate(text) if "!" <= char <= "~"]
             reading = cls("".join([text[place] for place in places]), places, [place + 1 for place in places])
@@ -190,7 +190,7 @@ class Reading(NamedTuple):
         reading = reading._substitute((place, place + 1, searchable(char)) for place, char in enumerate(text))
         return reading._short_zeros()
 
-    def plain(self) -> Reading:
+    def plain(self) -> DecodedText:
         """The same without the signs of emphasis."""
         if self.text.translate(_EMPHASIS) == self.text:
             return self
@@ -198,18 +198,18 @@ class Reading(NamedTuple):
             (place, place + 1, "") for place, sign in enumerate(self.text) if ord(sign) in _EMPHASIS
         )
 
-    def unescape(self) -> Reading:
+    def unescape(self) -> DecodedText:
         """The same as its escapes mean it."""
         escapes = _ESCAPE.finditer(self.text)
         return self._substitute((match.start(), match.end(), _unescape(match)) for match in escapes)._short_zeros()
 
-    def _short_zeros(self) -> Reading:
+    def _short_zeros(self) -> DecodedText:
         """The same without `_ZEROS`."""
         if "&#" not in self.text:
             return self
         return self._substitute((match.start(), match.end(), "") for match in _ZEROS.finditer(self.text))
 
-    def _substitute(self, pieces: Iterable[tuple[int, int, str]]) -> Reading:
+    def _substitute(self, pieces: Iterable[tuple[int, int, str]]) -> DecodedText:
         texts, starts, stops, at = list[str](), list[int](), list[int](), 0
         for first, end, meaning in pieces:
             texts += [self.text[at:first], meaning]
@@ -217,12 +217,12 @@ class Reading(NamedTuple):
             stops += self.stops[at:first] + [self.stops[end - 1]] * len(meaning)
             at = end
         text = "".join([*texts, self.text[at:]])
-        return Reading(text, starts + self.starts[at:], stops + self.stops[at:])
+        return DecodedText(text, starts + self.starts[at:], stops + self.stops[at:])
 
-    def without_unfinished_escape(self) -> Reading:
+    def without_unfinished_escape(self) -> DecodedText:
         """The same but for an end that may continue as an escape."""
         match = _UNFINISHED_ESCAPE.search(self.text, max(0, len(self.text) - _LONGEST_UNFINISHED))
         if match is None:
             return self
         end = match.start()
-        return Reading(self.text[:end], self.starts[:end], self.stops[:end])
+        return DecodedText(self.text[:end], self.starts[:end], self.stops[:end])
