@@ -152,10 +152,10 @@ def opened(debate: Run, answers: Path) -> dict[str, Any]:
 
 def finish(debate: Run, output: dict[str, Any], say: Any = None, **terms: Any) -> dict[str, Any]:
     """Plays a host-run debate to its end from what `open` or `step` printed; every step must be clean."""
-    import puppets
+    import scripted_replies
 
     while output["status"] == "waiting":
-        puppets.answer(output["turns"], say, root=Path(os.curdir), **terms)
+        scripted_replies.answer(output["turns"], say, root=Path(os.curdir), **terms)
         ran = debate("step", output["journal"], "--json")
         assert ran.code == 0, ran.err
         output = ran.json

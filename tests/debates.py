@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
-import puppets
+import scripted_replies
 from corpus import NextText, TextGroup
 
 from debate_orchestrator.core.events import ContextFile, Event, Noted, Opened, Rejected
@@ -77,7 +77,7 @@ def opened_with_quotes() -> Opened:
     return first.model_copy(update={"format": first.format.model_copy(update={"quotes": QuoteRules(least_words=1)})})
 
 
-def play_events(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
+def play_events(say: scripted_replies.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
     """The events of a debate in which all seats say what `say` tells, or what the stand-ins say; it stops
     where the turn `until` is due. A judge whose reply is not in the shape asked for spoils it twice."""
     first = opened_event(**setup)
@@ -90,11 +90,13 @@ def play_events(say: puppets.Say | None = None, *, until: str | None = None, **s
     return events
 
 
-def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterator[Event]:
+def answers(debate: DebateState, turn: Turn, say: scripted_replies.Say | None) -> Iterator[Event]:
     waiting = {"turn": turn.id, "seat": turn.seat}
     said = say(waiting) if say else None
     if said is None:
-        said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.settings.strictness == "strict")
+        said = scripted_replies.reply(
+            waiting, rounds=debate.rounds, strict=debate.opened.settings.strictness == "strict"
+        )
     text = said if isinstance(said, str) else json.dumps(said)
     spec = spec_in(debate, turn.seat) if turn.role in debate.cast else ""
     by = spec or model_spec.HOST
@@ -109,19 +111,19 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
             return
 
 
-def script_of(**said: Any) -> puppets.Say:
+def script_of(**said: Any) -> scripted_replies.Say:
     """Says what is given for a turn, its dots written as underscores (`_2_verdict_judge`); stand-ins say the rest."""
     return lambda turn: said.get("_" + turn["turn"].replace(".", "_").replace("-", "_"))
 
 
-def hostile_script(text: str | TextGroup | NextText, *, rounds: int = 3, strict: bool = True) -> puppets.Say:
+def hostile_script(text: str | TextGroup | NextText, *, rounds: int = 3, strict: bool = True) -> scripted_replies.Say:
     """Says `text`, or the next of a group, in every speech, and puts it into every free text of every structured
     reply. A group is used twice: for the speeches, and for the free texts."""
     group = TextGroup((text,)) if isinstance(text, str) else text
     speeches, next_text = (group.cycle(), group.cycle()) if isinstance(group, TextGroup) else (group, group)
 
     def say(turn: dict[str, Any]) -> str | dict[str, Any]:
-        usual = puppets.reply(turn, rounds=rounds, strict=strict)
+        usual = scripted_replies.reply(turn, rounds=rounds, strict=strict)
         if isinstance(usual, str):
             return speeches()
         if "unsupported_claims" in usual:
@@ -150,11 +152,11 @@ def entries(events: list[Event]) -> list[Entry]:
     return [Entry(n, "2026-02-03T04:05:06.789Z", event, "") for n, event in enumerate(events, start=1)]
 
 
-def report_model(say: puppets.Say | None = None, **setup: Any) -> ReportModel:
+def report_model(say: scripted_replies.Say | None = None, **setup: Any) -> ReportModel:
     """The report model of a debate played so."""
     return build_report(entries(play_events(say, **setup)))
 
 
-def report(say: puppets.Say | None = None, **setup: Any) -> str:
+def report(say: scripted_replies.Say | None = None, **setup: Any) -> str:
     """The markdown report of a debate played so."""
     return markdown.render(report_model(say, **setup))

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
-from leap import Leap, leaped
+from fake_clock import FakeClockLoop, skipped_seconds
 
 from debate_orchestrator.evidence import NotFetched
 from debate_orchestrator.evidence.addresses import IP
@@ -161,9 +161,9 @@ def given_up(says: Mapping[str, Iterable[tuple[float, bytes]]], seconds: float, 
             fetcher = Fetcher(resolver=resolver or Names(), allowed=here, ports=frozenset({port}), seconds=seconds)
             with pytest.raises(NotFetched) as error:
                 await fetcher.fetch(f"http://{NAME}:{port}/")
-            return GivenUp(error.value, leaped())
+            return GivenUp(error.value, skipped_seconds())
 
-    with asyncio.Runner(loop_factory=Leap) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         return runner.run(visit())
 
 

@@ -1,6 +1,6 @@
 """A server that speaks the Messages API as far as debates need it, with the faults and counts that others lack.
 
-It answers every brief as the stand-ins of `puppets` do, counts tokens by the documented cache rules, and
+It answers every brief as the stand-ins of `scripted_replies` do, counts tokens by the documented cache rules, and
 does what `fault` says to any request. Run as a program, it prints its address and serves until it is ended.
 """
 
@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-import puppets
 import reply_codes
+import scripted_replies
 from aiohttp import web
 from messages_cache import Cache, Counted, tokens
 
@@ -258,19 +258,19 @@ def answer(request: dict[str, Any], words: int = 60) -> str:
     wanted = schema["properties"]
     if "rows" in wanted:
         turns = re.findall(r"<<< (\S+\.[ab]) ", json.dumps(request["messages"]))
-        return json.dumps(puppets.dissent(list(dict.fromkeys(turns))[:2]))
+        return json.dumps(scripted_replies.dissent(list(dict.fromkeys(turns))[:2]))
     if "unknowns" in wanted:
-        return json.dumps(puppets.issues())
+        return json.dumps(scripted_replies.issues())
     if "scores" not in wanted and "winner" not in wanted:
         return json.dumps({"kind": "technical", "a": "It should be done.", "b": "It should not be done."})
     if "scores" not in wanted:
-        return json.dumps(puppets.final())
+        return json.dumps(scripted_replies.final())
     points = {
         side: dict.fromkeys(of["properties"], 7 if side == "a" else 6)
         for side, of in wanted["scores"]["properties"].items()
     }
     issues = dict.fromkeys(wanted.get("issues", {}).get("properties", ()), "untouched")
-    ballot = puppets.ballot() | {"scores": points, "issues": issues, "dry": False}
+    ballot = scripted_replies.ballot() | {"scores": points, "issues": issues, "dry": False}
     return json.dumps({name: value for name, value in ballot.items() if name in wanted})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import puppets
+import scripted_replies
 import test_reports_markdown
 import test_reports_model
 from debates import CONCEDE, DECLINE, answers, entries, play_events, script_of
@@ -28,12 +28,14 @@ CLAIM = {
 }
 AHEAD = {side: dict.fromkeys(shipped_format("panel").rubric.criteria, points) for side, points in (("a", 4), ("b", 9))}
 """Scores of a panel's judge who has B ahead."""
-INTERVENED = script_of(_1_verdict_judge=puppets.converging("both"), _2_verdict_judge=puppets.converging())
+INTERVENED = script_of(
+    _1_verdict_judge=scripted_replies.converging("both"), _2_verdict_judge=scripted_replies.converging()
+)
 
 
 def again() -> ReportModel:
     """A debate of two rounds, judged again by another judge who sees it otherwise."""
-    old, say = play_events(rounds=2), script_of(_final_verdict_judge=puppets.final("b"))
+    old, say = play_events(rounds=2), script_of(_final_verdict_judge=scripted_replies.final("b"))
     spoken = {turn: given.reply.text for turn, given in fold(old).replies.items() if "judge" not in turn}
     events: list[Event] = [rejudge.opened_from_journal(entries(old), "old.journal.jsonl", ("new:judge",))[0]]
     debate = fold(events)

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import puppets
 import reply_codes
+import scripted_replies
 
 AROUND = [
     "{}",
@@ -62,14 +62,18 @@ def reply(task: str, winner: str, chance: random.Random, *, again: bool) -> dict
     """What the judge means, with habits in its values. It adds a key of its own unless it is asked again."""
     named = chance.choice([winner, *NAMES[winner]])
     if task.startswith("Judge Verdict"):
-        ballot = puppets.ballot(7 if winner == "a" else 5, 6, rounds=1)
+        ballot = scripted_replies.ballot(7 if winner == "a" else 5, 6, rounds=1)
         points = {side: {name: chance.choice([n, f"{n}/10", str(n)]) for name, n in given.items()}
                  for side, given in ballot["scores"].items()}  # fmt: skip
         more = {} if again or chance.random() < REMARKS else {"reasoning": "It was close."}
         return ballot | {"scores": points, "winner": named, "conceded": "none"} | more
     if task.startswith("Final"):
-        return puppets.final(winner) | {"winner": named, "converged_on": "Little.", "unresolved_questions": None}
-    return puppets.dissent(["1.opening.a", "7.opening.a"])
+        return scripted_replies.final(winner) | {
+            "winner": named,
+            "converged_on": "Little.",
+            "unresolved_questions": None,
+        }
+    return scripted_replies.dissent(["1.opening.a", "7.opening.a"])
 
 
 if __name__ == "__main__":

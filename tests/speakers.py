@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import puppets
 import reply_codes
+import scripted_replies
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply
@@ -43,7 +43,9 @@ class Speaker(Provider):
         self.speaking -= 1
         said: str | dict[str, Any] | None = self.say(brief)
         if said is None:
-            said = puppets.reply({"turn": brief.turn_id, "seat": brief.turn_id.rpartition(".")[2]}, rounds=self.rounds)
+            said = scripted_replies.reply(
+                {"turn": brief.turn_id, "seat": brief.turn_id.rpartition(".")[2]}, rounds=self.rounds
+            )
         said = reply_codes.coded(brief.messages[-1].parts[-1], said)
         on_text(said)
         return Reply(text=said, brief_digest=brief.digest, spec=self.name, **self.more)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
 
-import puppets
 import pytest
+import scripted_replies
 from corpus import TextGroup, assert_harmless, for_each, text_groups
 from debates import CONCEDE, DECLINE, NONCE, answers, hostile_script, opened_event, play_events, script_of, states
 from hostile_texts import SAID
@@ -101,7 +101,7 @@ def block_of(text: str, turn_id: str) -> str:
 def converging(n: int) -> dict[str, Any]:
     """Scripts a panel of `n` judges that finds convergence in round 1."""
     seats = ["judge"] if n == 1 else [f"judge_{k}" for k in range(1, n + 1)]
-    return {f"_1_verdict_{seat}": puppets.converging("both") for seat in seats}
+    return {f"_1_verdict_{seat}": scripted_replies.converging("both") for seat in seats}
 
 
 @cache
@@ -262,7 +262,7 @@ def marked_verdict(turn: dict[str, Any]) -> dict[str, Any] | None:
 
 def marked(turn: dict[str, Any]) -> dict[str, Any]:
     """A ballot, or a final verdict, whose justification names the judge."""
-    made = puppets.final() if turn["turn"].startswith("final") else puppets.ballot()
+    made = scripted_replies.final() if turn["turn"].startswith("final") else scripted_replies.ballot()
     return made | {"justification": f"secret of {turn['seat']}."}
 
 
@@ -301,7 +301,11 @@ def test_feedback_reaches_its_side_alone(feedback: bool) -> None:
 
     def say(turn: dict[str, Any]) -> dict[str, Any] | None:
         n, phase, _ = turn["turn"].split(".")
-        return puppets.ballot(feedback={"a": f"Advice {n}A.", "b": f"Advice {n}B."}) if phase + n in VERDICTS else None
+        return (
+            scripted_replies.ballot(feedback={"a": f"Advice {n}A.", "b": f"Advice {n}B."})
+            if phase + n in VERDICTS
+            else None
+        )
 
     made = shown(play_events(say, feedback=feedback))
     found = {turn: sorted(one for one in ADVICE if one in text) for turn, text in made.items() if "judge" not in turn}

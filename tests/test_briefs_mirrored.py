@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import puppets
 import pytest
+import scripted_replies
 from corpus import TextGroup, assert_harmless, for_each, text_groups
 from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, play_events, script_of, states
 from hostile_texts import NASTY
@@ -28,11 +28,11 @@ NAMES = {"a": "Researcher A", "b": "Researcher B"}
 VERDICT = "1.verdict.judge"
 
 
-def mirrored(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
+def mirrored(say: scripted_replies.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
     return play_events(say, until=until, mirror=True, **setup)
 
 
-def pair(turn: str = VERDICT, say: puppets.Say | None = None, **setup: Any) -> tuple[Brief, Brief]:
+def pair(turn: str = VERDICT, say: scripted_replies.Say | None = None, **setup: Any) -> tuple[Brief, Brief]:
     """The briefs of a judge's two turns, straight and mirrored."""
     debate = fold(mirrored(say, until=turn, **setup))
     made = {one.id: brief(debate, one) for one in debate.due}
@@ -115,7 +115,7 @@ def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
 
 def test_no_judge_is_told_which_presentation_it_is() -> None:
     """No mirrored brief says so, also where the judge is shown its earlier ballots of that presentation."""
-    events = mirrored(script_of(**{f"_{n}_verdict_judge_mirrored": puppets.ballot(5, 5) for n in (1, 2, 3)}))
+    events = mirrored(script_of(**{f"_{n}_verdict_judge_mirrored": scripted_replies.ballot(5, 5) for n in (1, 2, 3)}))
     made = shown(events)
     for turn, text in made.items():
         assert "mirror" not in text.lower(), turn
@@ -138,7 +138,7 @@ def test_no_judge_of_a_host_is_told_either(tmp_path: Path) -> None:
 
 def test_a_persons_form_is_of_the_debate_that_it_shows() -> None:
     """Nothing tells a person which debate it judges, and the strength is of the winner by its name there."""
-    first, second = (puppets.ballot(*points, rounds=1) for points in ((9, 4), (4, 9)))
+    first, second = (scripted_replies.ballot(*points, rounds=1) for points in ((9, 4), (4, 9)))
     say = script_of(_1_verdict_judge=first, _1_verdict_judge_mirrored=second)
     debate = fold(mirrored(say, until="final.verdict.judge", rounds=1))
     for turn in debate.due:
@@ -154,8 +154,8 @@ def test_a_persons_form_is_of_the_debate_that_it_shows() -> None:
 
 def test_earlier_ballots_are_those_of_the_presentation() -> None:
     """A judge's own ballots come back as it cast them in that presentation; sums of them are in its terms."""
-    lead = {f"_{n}_verdict_judge": puppets.ballot(8, 5, justification="Straight.") for n in (1, 2, 3)}
-    lead |= {f"_{n}_verdict_judge_mirrored": puppets.ballot(6, 7, justification="Other.") for n in (1, 2, 3)}
+    lead = {f"_{n}_verdict_judge": scripted_replies.ballot(8, 5, justification="Straight.") for n in (1, 2, 3)}
+    lead |= {f"_{n}_verdict_judge_mirrored": scripted_replies.ballot(6, 7, justification="Other.") for n in (1, 2, 3)}
     original, other = (parts(made)[-1] for made in pair("final.verdict.judge", script_of(**lead)))
     assert ("Straight." in original, "Other." in original) == (True, False)
     assert ("Straight." in other, "Other." in other) == (False, True)
@@ -194,7 +194,7 @@ def test_both_presentations_say_that_names_in_quotes_are_the_sources() -> None:
 
 def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
     """Every part of a mirrored brief but its last stands, unchanged, at the beginning of every later one."""
-    both = puppets.converging("both")
+    both = scripted_replies.converging("both")
     say = script_of(_1_verdict_judge=both, _1_verdict_judge_mirrored=both)
     events, sent = mirrored(say, rounds=2), list[list[str]]()
     for debate in states(events):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import puppets
 import pytest
+import scripted_replies
 from conftest import Run, finish, place_finished_debate
 
 from debate_orchestrator.core import rapporteur
@@ -30,7 +30,7 @@ WHY = "Why not next year?"
 @pytest.fixture
 def opened(debate: Run, answers: Path) -> Run:
     """A host-run debate whose first speech was given: the second opening is due, and its brief is laid."""
-    puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
+    scripted_replies.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
     debate("step", J)
     return debate
 
@@ -85,7 +85,7 @@ def test_an_early_end(opened: Run) -> None:
     ran = opened("close", J)
     assert ran.out.startswith("Ended early, after Opening Statement of round 1. Due now: 1.opening.b.")
     step = opened("step", J, "--json").json
-    puppets.answer(step["turns"])
+    scripted_replies.answer(step["turns"])
     assert [turn["turn"] for turn in opened("step", J, "--json").json["turns"]] == ["final.verdict.judge"]
     finish(opened, opened("step", J, "--json").json, rounds=2)
     report = Path("report.md").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ import hashlib
 import os
 from pathlib import Path
 
-import puppets
 import pytest
+import scripted_replies
 from conftest import STATED, Run, finish
 from debates import play_events, script_of
 from journals import write_journal
@@ -25,7 +25,9 @@ TALK = "# Cats?\n\n## Round 1\n\n### Ann (Pro)\n\nFor cats.\n\n### Bo (Con)\n\nA
 def recorded(here: Path) -> Path:
     """A finished debate of two rounds, and another judging of it that can be played from."""
     write_journal(here / OLD, play_events(rounds=2))
-    says = script_of(_1_verdict_judge=puppets.ballot(2, 9, rounds=2), _final_verdict_judge=puppets.final("b"))
+    says = script_of(
+        _1_verdict_judge=scripted_replies.ballot(2, 9, rounds=2), _final_verdict_judge=scripted_replies.final("b")
+    )
     write_journal(here / OTHER, play_events(says, rounds=2))
     return here
 
@@ -72,11 +74,11 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
 
     def say(turn: dict[str, str]) -> dict[str, object] | None:
         if turn["turn"] == "1.verdict.judge":
-            ballot = puppets.ballot(rounds=1, strict=False)
+            ballot = scripted_replies.ballot(rounds=1, strict=False)
             scores = {"a": dict.fromkeys(criteria, 8), "b": dict.fromkeys(criteria, 4)}
             kept = {name: ballot[name] for name in ("strongest", "weakest", "winner", "justification")}
             return {**kept, "scores": scores}
-        return puppets.dissent(["1.argument.a"]) if "dissent" in turn["turn"] else None
+        return scripted_replies.dissent(["1.argument.a"]) if "dissent" in turn["turn"] else None
 
     done = finish(debate, output, say)
     report = Path("talk.judged.md").read_text(encoding="utf-8")

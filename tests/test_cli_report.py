@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import page_reading
-import puppets
 import pytest
+import scripted_replies
 from conftest import Run, place_finished_debate
 from test_reports_verify import with_new_checksum
 from viewer import watching
@@ -70,7 +70,7 @@ def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
     output = debate("open", "--answers", "answers.yaml", "--json").json
     Path("report.html").write_text("my page")
     while output["status"] != "done":
-        puppets.answer(output["turns"], rounds=2)
+        scripted_replies.answer(output["turns"], rounds=2)
         ran = debate("step", J, "--json")
         output = ran.json
     again, checked = debate("report", J), debate("check", J)
@@ -88,7 +88,7 @@ def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
 
 def test_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
     """A debate that is not finished has a report that says what it waits for, and is played as far as it goes."""
-    puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
+    scripted_replies.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
     debate("step", J)
     ran, played = debate("report", J, "--json"), debate("replay", J)
     with JournalWriter(J):

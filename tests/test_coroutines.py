@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import STATED
-from leap import Leap, leaped
+from fake_clock import FakeClockLoop, skipped_seconds
 from messages_server import Server
 from started import started
 
@@ -32,7 +32,7 @@ async def stopped(seconds: float) -> None:
     """As if the process were stopped for so long: the loop can do nothing."""
     await asyncio.sleep(0.01)
     loop = asyncio.get_running_loop()
-    assert isinstance(loop, Leap)
+    assert isinstance(loop, FakeClockLoop)
     loop.now += seconds
 
 
@@ -43,17 +43,17 @@ def test_time_in_which_the_process_was_stopped_does_not_count() -> None:
     async def wait() -> list[float]:
         ended = []
         for seconds, stops in ((5.0, 0), (5.0, 1), (5.0, 3), (0.02, 1)):
-            begun = leaped()
+            begun = skipped_seconds()
             with pytest.raises(TimeoutError):
                 async with running_timeout(seconds):
                     for _ in range(stops):
                         await stopped(100)
                         await asyncio.sleep(0.99)
                     await asyncio.sleep(1_000)
-            ended.append(leaped() - begun)
+            ended.append(skipped_seconds() - begun)
         return ended
 
-    with asyncio.Runner(loop_factory=Leap) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         plain, once, often, short = runner.run(wait())
     assert plain == pytest.approx(5, abs=0.001)
     assert 104 <= once <= 105 and 302 <= often <= 305
@@ -64,8 +64,8 @@ def test_a_machine_that_is_always_late_does_not_wait_for_ever() -> None:
     """Where each check of the clock is late, the time is over after as many of them as it has seconds."""
 
     async def wait() -> float:
-        loop, begun = asyncio.get_running_loop(), leaped()
-        assert isinstance(loop, Leap)
+        loop, begun = asyncio.get_running_loop(), skipped_seconds()
+        assert isinstance(loop, FakeClockLoop)
 
         def delay() -> None:
             loop.now += 1.6
@@ -75,9 +75,9 @@ def test_a_machine_that_is_always_late_does_not_wait_for_ever() -> None:
         with pytest.raises(TimeoutError):
             async with running_timeout(5):
                 await asyncio.sleep(10_000)
-        return leaped() - begun
+        return skipped_seconds() - begun
 
-    with asyncio.Runner(loop_factory=Leap) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         assert 8 < runner.run(wait()) < 13
 
 
@@ -86,7 +86,7 @@ def test_a_stop_is_no_silence() -> None:
     either."""
 
     async def listen(clock: SilenceClock, *, stops: int) -> float:
-        begun = leaped()
+        begun = skipped_seconds()
         with pytest.raises(TimeoutError):
             async with clock.listening():
                 for _ in range(stops):
@@ -97,9 +97,9 @@ def test_a_stop_is_no_silence() -> None:
                     clock.check()
                     clock.restart_silence()
                 await asyncio.sleep(1_000)
-        return leaped() - begun
+        return skipped_seconds() - begun
 
-    with asyncio.Runner(loop_factory=Leap) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         clock = SilenceClock(LIMITS.retry_for)
         runner.run(listen(clock, stops=3))
         assert clock.timeout_reason() == "silence for 300 s"
@@ -121,7 +121,7 @@ def test_a_stop_is_no_time_of_failed_calls() -> None:
             await asyncio.sleep(19)
             return [first, second, retries.next_wait(failure)]
 
-    with asyncio.Runner(loop_factory=Leap) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         first, second, third = runner.run(waits(TransientError("no answer")))
     assert first and second and third is None
 
@@ -132,14 +132,14 @@ def test_a_task_may_take_long_to_end_after_its_time() -> None:
     errors = list[object]()
 
     async def end_slowly(seconds: float) -> float:
-        loop, begun = asyncio.get_running_loop(), leaped()
+        loop, begun = asyncio.get_running_loop(), skipped_seconds()
         loop.set_exception_handler(lambda _, context: errors.append(context))
         with pytest.raises(TimeoutError):
             async with running_timeout(seconds) as time_left:
                 try:
                     await asyncio.sleep(1_000)
                 finally:
-                    ended = leaped() - begun
+                    ended = skipped_seconds() - begun
                     for _ in range(3):
                         await stopped(10)
                         time_left.is_over()
@@ -147,7 +147,7 @@ def test_a_task_may_take_long_to_end_after_its_time() -> None:
                         await asyncio.sleep(3)
         return ended
 
-    with asyncio.Runner(loop_factory=Leap) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         assert runner.run(end_slowly(2)) == pytest.approx(2, abs=0.001)
         assert runner.run(end_slowly(-2)) == pytest.approx(0, abs=0.001)
     assert not errors

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import puppets
 import pytest
+import scripted_replies
 from conftest import Run, finish
 from corpus import for_each
 from web_visitor import TOKENS, visiting
@@ -36,22 +36,25 @@ def say(turn: dict[str, Any], **changes: Any) -> str | dict[str, Any] | None:
     """The rapporteur's replies, and a ballot that names every issue; else what the stand-ins say."""
     match turn["turn"].split("."):
         case ["start", "issues", _]:
-            return puppets.issues()
+            return scripted_replies.issues()
         case ["start", "advice", _]:
-            return puppets.advice()
+            return scripted_replies.advice()
         case ["final", "brief", _]:
-            return puppets.brief(**changes)
+            return scripted_replies.brief(**changes)
         case ["final", "brief-check", _]:
             return {"findings": []}
         case ["1", "verdict", _]:
-            return puppets.ballot(rounds=1) | {"issues": {f"I{n}": "untouched" for n in range(1, 9)}, "dry": False}
+            return scripted_replies.ballot(rounds=1) | {
+                "issues": {f"I{n}": "untouched" for n in range(1, 9)},
+                "dry": False,
+            }
     return None
 
 
-def until(debate: Run, output: dict[str, Any], turn: str, answers: puppets.Say = say) -> dict[str, Any]:
+def until(debate: Run, output: dict[str, Any], turn: str, answers: scripted_replies.Say = say) -> dict[str, Any]:
     """What `step` prints once that turn is due."""
     while turn not in [due["turn"] for due in output["turns"]]:
-        puppets.answer(output["turns"], answers, rounds=1)
+        scripted_replies.answer(output["turns"], answers, rounds=1)
         output = debate("step", output["journal"], "--json").json
     return output
 
@@ -118,7 +121,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
 def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str, Any]) -> None:
     """The advice is due beside the issues, in no debater's or judge's brief, and in the rapporteur's."""
     assert [turn["turn"] for turn in opened["turns"]] == ["start.issues.rapporteur", "start.advice.rapporteur"]
-    puppets.answer(opened["turns"], say, rounds=1)
+    scripted_replies.answer(opened["turns"], say, rounds=1)
     output = debate("step", opened["journal"], "--json").json
     assert debate("report", output["journal"], "--to", "early.md").code == 0
     assert "Move at once." not in Path("early.md").read_text(encoding="utf-8")
@@ -130,7 +133,7 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
     assert debate("report", output["journal"], "--to", "r.json").code == 0
     data = json.loads(Path("r.json").read_text(encoding="utf-8"))
     (advice,) = [turn for turn in data["turns"] if turn["id"] == data["brief"]["advice"]]
-    assert advice["fields"] == puppets.advice()
+    assert advice["fields"] == scripted_replies.advice()
     assert data["brief"]["changed"] == "The debate turned the advice round."
     page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')[2]
     changed, found, rest = page.partition("The debate turned the advice round.")
@@ -161,12 +164,12 @@ def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
 def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     """A brief whose headline and table differ is refused with what was found."""
     output = opened
-    wrong = {"by_case": [*puppets.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
+    wrong = {"by_case": [*scripted_replies.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     output = until(debate, output, "final.brief.rapporteur")
-    puppets.answer(output["turns"], lambda turn: say(turn, **wrong), rounds=1)
+    scripted_replies.answer(output["turns"], lambda turn: say(turn, **wrong), rounds=1)
     refused = debate("step", output["journal"], "--json")
     assert refused.code == 2 and "one and the same advice" in refused.json["complaints"][0]
-    puppets.hand_in(output["turns"][0], puppets.brief(**wrong) | {"trust": "Still nothing."})
+    scripted_replies.hand_in(output["turns"][0], scripted_replies.brief(**wrong) | {"trust": "Still nothing."})
     taken = debate("step", output["journal"], "--json").json
     assert "one and the same advice" in taken["accepted"][0]["remark"]
     output = finish(debate, taken, say, rounds=1)
@@ -183,8 +186,10 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
 def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: dict[str, Any]) -> None:
     """Ids that stay and new questions, in a new order, are the list in every brief after it."""
     journal = opened["journal"]
-    puppets.answer(opened["turns"], say, rounds=1)
-    puppets.answer(debate("step", journal, "--json").json["turns"], rounds=1)  # the reply to a list that is changed now
+    scripted_replies.answer(opened["turns"], say, rounds=1)
+    scripted_replies.answer(
+        debate("step", journal, "--json").json["turns"], rounds=1
+    )  # the reply to a list that is changed now
     wrong = debate("step", journal, "--json", "--issues", "I9", "I2")
     assert wrong.code == 2 and "there is no 'I9'; the list has I1 to I8" in wrong.err
     for mistyped in ("I1-I3", "-1", "drop I2", "I2.", "\u00b2", "I"):
@@ -333,10 +338,10 @@ def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
 def test_the_list_can_be_changed_and_forms_show_what_is_asked(debate: Run, opened: dict[str, Any]) -> None:
     """`step` says how to change the list once it is drawn up, and never later. The empty form of a reply has the fewest
     rows that are asked for, one where any number will do, and null beside the values of a choice that may have none."""
-    puppets.answer(opened["turns"], say, rounds=1)
+    scripted_replies.answer(opened["turns"], say, rounds=1)
     assert "The list can be changed until a side has spoken on it: " in debate("step", opened["journal"]).out
     output = debate("step", opened["journal"], "--json").json
-    puppets.answer(output["turns"], say, rounds=1)
+    scripted_replies.answer(output["turns"], say, rounds=1)
     assert "can be changed" not in debate("step", opened["journal"]).out
     finish(debate, debate("step", opened["journal"], "--json").json, say, rounds=1)
 
@@ -361,7 +366,7 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     output = until(debate, opened, "final.verdict.judge", concede)
     asked = Path("r.turns/final.verdict.judge.brief.md").read_text(encoding="utf-8")
     assert "1. winner: consensus." in asked and "a, b, tie or consensus" not in asked
-    puppets.answer(output["turns"], say, rounds=1)
+    scripted_replies.answer(output["turns"], say, rounds=1)
     output = debate("step", output["journal"], "--json").json
     assert any("does not count: Researcher B conceded" in line for line in output["show"])
 
@@ -369,10 +374,10 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
     assert "- Researcher B conceded the whole position." in asked and "Researcher B conceded, so mark none" in asked
     problems = ["it is the position of B, who conceded it", "B conceded its whole position"]
-    puppets.hand_in(output["turns"][0], puppets.brief())
+    scripted_replies.hand_in(output["turns"][0], scripted_replies.brief())
     refused = debate("step", output["journal"], "--json")
     assert refused.code == 2 and all(problem in refused.err + refused.out for problem in problems)
-    puppets.hand_in(refused.json["turns"][0], puppets.brief(trust="Still nothing."))
+    scripted_replies.hand_in(refused.json["turns"][0], scripted_replies.brief(trust="Still nothing."))
     output = finish(debate, debate("step", output["journal"], "--json").json, say, rounds=1)
     assert "Check of the decision brief: no problem found; the program found 5 problems." in output["show"]
 

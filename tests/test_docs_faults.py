@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import puppets
 import pytest
+import scripted_replies
 from conftest import CommandResult, Run
 from messages_server import Server, serving
 
@@ -44,7 +44,7 @@ def ballot(text: str | None, **more: Any) -> Fault:
 
 
 def wrong_ballot(**changes: Any) -> Fault:
-    return ballot(json.dumps(puppets.ballot(rounds=1, **changes)))
+    return ballot(json.dumps(scripted_replies.ballot(rounds=1, **changes)))
 
 
 SCORES = {side: {"argument_quality": 11, "use_of_evidence": 5} for side in ("a", "b")}

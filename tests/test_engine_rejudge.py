@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import puppets
 import pytest
+import scripted_replies
 from core.folding import play
 from corpus import for_each
 from debates import CONCEDE, DECLINE, answers, entries, opened_event, play_events, script_of
@@ -81,7 +81,7 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     spoke = next(event for event in rest if isinstance(event, Spoke))
     empty = spoke.reply.model_copy(update={"text": " "})
     events = [first, *[Rejected(turn_id=spoke.turn_id, problems=("empty",), reply=empty)] * 2, *rest]
-    ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))
+    ballot = json.dumps(scripted_replies.converging(rounds=2, conceded="a"))
     debate, speaker = again(tmp_path, events, say=lambda asked: ballot if asked.turn_id == "1.verdict.judge" else None)
 
     assert debate.complete
@@ -127,7 +127,7 @@ def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judg
 def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
     """The brief of each ballot holds the speeches up to then, no later one, and nothing of the earlier ballots."""
     events = play_events(
-        script_of(_1_verdict_judge=puppets.ballot(3, 9, rounds=2, justification="OLD BALLOT")), rounds=2
+        script_of(_1_verdict_judge=scripted_replies.ballot(3, 9, rounds=2, justification="OLD BALLOT")), rounds=2
     )
     _, speaker = again(tmp_path, events)
     texts = {one.turn_id: "".join(part for message in one.messages for part in message.parts) for one in speaker.briefs}
@@ -140,7 +140,7 @@ def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
 
 def test_the_course_is_kept(tmp_path: Path) -> None:
     """An intervention of then happens again, and what the panel decided is beside the new opening."""
-    events = play_events(script_of(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
+    events = play_events(script_of(_1_verdict_judge=scripted_replies.converging(rounds=2)), rounds=2)
     debate, _ = again(tmp_path, events)
     second = tmp_path / f"new{JOURNAL}"
     opened = rejudge.opened_from_journal(read(second).entries, str(second), ("speaker", "speaker"))[0]

@@ -8,8 +8,8 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-import puppets
 import pytest
+import scripted_replies
 from conftest import Run, finish
 
 from debate_orchestrator.core.fold import fold
@@ -118,15 +118,15 @@ def test_a_short_speech_is_sent_back_once(debate: Run, here: Path) -> None:
 
 def at_verdict(debate: Run, output: dict[str, Any]) -> dict[str, Any]:
     while output["turns"][0]["turn"] != "1.verdict.judge":
-        puppets.answer(output["turns"], rounds=2)
+        scripted_replies.answer(output["turns"], rounds=2)
         output = debate("step", J, "--json").json
     return output
 
 
 UNFIT_BALLOTS = {
     "A won.": "JSON",
-    json.dumps(puppets.ballot(winner="both")): "one of a, b, tie",
-    json.dumps(puppets.ballot()).replace("7", "NaN", 1): "NaN is not JSON",
+    json.dumps(scripted_replies.ballot(winner="both")): "one of a, b, tie",
+    json.dumps(scripted_replies.ballot()).replace("7", "NaN", 1): "NaN is not JSON",
 }
 
 
@@ -137,20 +137,20 @@ def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any]) -> 
     due = output["turns"][0]
     first = Path(due["brief"]).read_text(encoding="utf-8")
     for ballot, expected in UNFIT_BALLOTS.items():
-        puppets.hand_in(due, ballot)
+        scripted_replies.hand_in(due, ballot)
         ran = debate("step", J, "--json")
         assert ran.code == 2 and any(expected in one for one in ran.json["complaints"]), ballot
     for score in (11, 12):
-        puppets.hand_in(due, puppets.ballot(a=score))
+        scripted_replies.hand_in(due, scripted_replies.ballot(a=score))
         ran = debate("step", J, "--json")
         assert ran.code == 2 and ran.json["complaints"][0] not in first
 
     brief = Path(due["brief"]).read_text(encoding="utf-8")
     assert "could not be used" not in first and brief.count("could not be used") == 1
     assert "a number from 1 to 10" in brief.partition("could not be used")[2]
-    scores = [json.dumps(puppets.ballot(a=score)["scores"]) for score in (11, 12)]
+    scores = [json.dumps(scripted_replies.ballot(a=score)["scores"]) for score in (11, 12)]
     assert [text in brief for text in scores] == [False, True]
-    puppets.hand_in(due, puppets.ballot(rounds=2))
+    scripted_replies.hand_in(due, scripted_replies.ballot(rounds=2))
     assert debate("step", J, "--json").json["accepted"][0]["turn"] == "1.verdict.judge"
     assert "in an unbroken chain" in debate("check", J).out
 
@@ -174,7 +174,7 @@ def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
 def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, Any]) -> None:
     """A reply that lay there before its brief did is kept aside, and the turn stays due."""
     Path("report.turns/1.opening.b.reply.md").write_text("Written too early.", encoding="utf-8")
-    puppets.answer(opened["turns"])
+    scripted_replies.answer(opened["turns"])
     ran = debate("step", J, "--json")
 
     assert ran.code == 2
@@ -227,7 +227,7 @@ def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str,
     )
 
     (turn,) = ran.json["turns"]
-    puppets.hand_in(turn, f"You are right.\n\n{line}")
+    scripted_replies.hand_in(turn, f"You are right.\n\n{line}")
     said = Path(turn["reply"]).read_text(encoding="utf-8")
     assert code not in said
     (own,) = re.findall(r"\[([A-Z]{6})\]$", said)
@@ -243,11 +243,11 @@ def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> No
     taken while its sibling is still missing, and only the sibling stays due."""
     output = opened
     while len(output["turns"]) == 1:
-        puppets.answer(output["turns"], rounds=2)
+        scripted_replies.answer(output["turns"], rounds=2)
         output = debate("step", J, "--json", "--wait").json
-    puppets.answer(output["turns"][:1])
+    scripted_replies.answer(output["turns"][:1])
     late = debate("step", J, "--json", "--wait", "0.1")
-    timer = Timer(0.5, puppets.answer, (late.json["turns"],))
+    timer = Timer(0.5, scripted_replies.answer, (late.json["turns"],))
     timer.start()
     whole = debate("step", J, "--json", "--wait", "60").json
     timer.join()
@@ -266,7 +266,7 @@ def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: 
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
     output = debate("step", J, "--json").json
     brief = Path(output["turns"][0]["brief"]).read_text(encoding="utf-8")
-    puppets.answer(output["turns"])
+    scripted_replies.answer(output["turns"])
 
     assert key not in brief and "Our key is [key]." in brief
     assert [one["turn"] for one in debate("step", J, "--json").json["accepted"]] == ["1.opening.b"]
@@ -297,7 +297,7 @@ def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> N
 
 def test_a_reply_can_not_be_replaced(debate: Run, opened: dict[str, Any]) -> None:
     """A file that holds another reply than the one that was taken is named; the one that was taken is not."""
-    puppets.answer(opened["turns"])
+    scripted_replies.answer(opened["turns"])
     taken = debate("step", J, "--json").json
     assert not any("has its reply" in line for line in taken["show"])
     Path(opened["turns"][0]["reply"]).write_text("Something else.\n", encoding="utf-8")

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import puppets
 import pytest
+import scripted_replies
 from conftest import Run
 from started import started
 
@@ -33,7 +33,7 @@ def test_a_reply_is_saved_before_the_wait(
     that."""
     output = opened
     while len(output["turns"]) == 1:
-        puppets.answer(output["turns"], rounds=2)
+        scripted_replies.answer(output["turns"], rounds=2)
         output = debate("step", J, "--json").json
     typed, filed = output["turns"]
     saved: list[bool] = []
@@ -42,7 +42,7 @@ def test_a_reply_is_saved_before_the_wait(
         saved.append(typed["turn"] in fold(read(journal).events).replies)
         if len(saved) == 1:
             raise KeyboardInterrupt
-        puppets.answer([filed])
+        scripted_replies.answer([filed])
 
     def handed_in(name: str) -> Any:
         standard_input("From the input.")
@@ -61,11 +61,11 @@ def test_one_step_takes_what_was_given_before_and_during_its_wait(
     """What a step accepts before its wait and after it is reported once and together, with the refusals."""
     output = opened
     while len(output["turns"]) == 1:
-        puppets.answer(output["turns"], rounds=2)
+        scripted_replies.answer(output["turns"], rounds=2)
         output = debate("step", J, "--json").json
     given, filed = output["turns"]
     Path("given.md").write_text("From a file.", encoding="utf-8")
-    monkeypatch.setattr(step, "wait", lambda *_: puppets.answer([filed]))
+    monkeypatch.setattr(step, "wait", lambda *_: scripted_replies.answer([filed]))
     ran = debate("step", J, f"{given['turn']}=given.md", "9.opening.a=given.md", "--wait", "9", "--json")
 
     assert [one["turn"] for one in ran.json["accepted"]] == [given["turn"], filed["turn"]]
@@ -84,7 +84,7 @@ def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any]) -> 
     """While a step waits, another process may write to the debate, and both find what the other wrote."""
     output = opened
     while len(output["turns"]) == 1:
-        puppets.answer(output["turns"], rounds=2)
+        scripted_replies.answer(output["turns"], rounds=2)
         output = debate("step", J, "--json").json
     given, filed = output["turns"]
     Path("given.md").write_text("From a file.", encoding="utf-8")
@@ -92,7 +92,7 @@ def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any]) -> 
         awaited(lambda: given["turn"] in fold(read(J).events).replies)
         awaited(lambda: debate("floor", J, "What does it cost?", "--to", "b").code == 0)
         assert waiting.look() is None
-        puppets.answer([filed])
+        scripted_replies.answer([filed])
         ended = waiting.end(within=60)
 
     assert ended.code == 0 and [one["turn"] for one in json.loads(ended.out)["accepted"]] == [

@@ -7,8 +7,8 @@ import json
 from itertools import count
 from pathlib import Path
 
-import puppets
 import pytest
+import scripted_replies
 from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,7 +89,7 @@ def test_nothing_paid_is_asked_again(tmp_path: Path) -> None:
 
 def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
     """A ballot that is not the shape is kept and asked for again with the complaint and the ballot itself."""
-    replies = iter(['{"winner": "a"}', json.dumps(puppets.ballot(rounds=1))])
+    replies = iter(['{"winner": "a"}', json.dumps(scripted_replies.ballot(rounds=1))])
     speaker = Speaker(lambda brief: next(replies) if brief.turn_id == "1.verdict.judge" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
         debate = driven(journal, speaker)

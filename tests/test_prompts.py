@@ -30,10 +30,14 @@ def flat(text: str) -> str:
 @pytest.fixture(scope="module")
 def briefs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Turn id to the task of a whole debate in which round 1 converges."""
-    import puppets
+    import scripted_replies
 
     def say(brief: object) -> str | None:
-        return json.dumps(puppets.converging(rounds=2)) if getattr(brief, "turn_id", "") == "1.verdict.judge" else None
+        return (
+            json.dumps(scripted_replies.converging(rounds=2))
+            if getattr(brief, "turn_id", "") == "1.verdict.judge"
+            else None
+        )
 
     speaker = Speaker(say)
     speaker.name = "host"  # as in the cast: a judge is shown its own ballots alone

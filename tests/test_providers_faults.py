@@ -11,9 +11,9 @@ import httpx2
 import pytest
 from core.folding import many
 from corpus import for_each
+from fake_clock import FakeClockLoop, skipped_seconds
 from hypothesis import given
 from hypothesis import strategies as st
-from leap import Leap, leaped
 
 from debate_orchestrator.providers import call_errors, event_stream
 from debate_orchestrator.providers.api import http_options
@@ -80,7 +80,7 @@ def test_what_a_server_said_holds_no_key(before: str, key: str, after: str) -> N
 @pytest.fixture
 def leaping() -> Iterator[asyncio.Runner]:
     """An event loop that leaps over every wait."""
-    with asyncio.Runner(loop_factory=Leap) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         yield runner
 
 
@@ -88,14 +88,14 @@ def listened(leaping: asyncio.Runner, clock: SilenceClock, words: int, between: 
     """Seconds of that loop until so many words, after which nothing comes, are given up."""
 
     async def heard() -> float:
-        begun = leaped()
+        begun = skipped_seconds()
         with pytest.raises(TimeoutError):
             async with clock.listening():
                 for _ in range(words):
                     await asyncio.sleep(between)
                     clock.restart_silence()
                 await asyncio.sleep(5)
-        return leaped() - begun
+        return skipped_seconds() - begun
 
     return leaping.run(heard())
 
@@ -155,7 +155,7 @@ def test_an_error_is_read_for_a_few_seconds(leaping: asyncio.Runner) -> None:
 
     async def read() -> tuple[bytes, float]:
         response = await limited(Sent(b"No.", *[b" "] * 1_000, pause=0.2), status=400)
-        return await response.aread(), leaped()
+        return await response.aread(), skipped_seconds()
 
     text, seconds = leaping.run(read())
     assert text.strip() == b"No." and seconds == pytest.approx(5.0)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import puppets
 import pytest
 import reply_codes
+import scripted_replies
 from chat_server import chunks, scripted
 from core.folding import play_debate
 from corpus import for_each
@@ -212,9 +212,9 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("debate_orchestrator.engine.retry.INITIAL_WAIT", 0.1)
     monkeypatch.setattr("debate_orchestrator.prompting.reply_code._text", lambda *parts: "BCDFGH")
     replies = {
-        "1.verdict.judge": puppets.ballot(rounds=1),
-        "final.verdict.judge": puppets.final(),
-        "final.dissent.judge": puppets.dissent(),
+        "1.verdict.judge": scripted_replies.ballot(rounds=1),
+        "final.verdict.judge": scripted_replies.final(),
+        "final.dissent.judge": scripted_replies.dissent(),
     }
     said = []
     for turn, reply in replies.items():

@@ -9,8 +9,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import puppets
 import pytest
+import scripted_replies
 from conftest import Run
 from messages_server import Server, schema_of, serving
 
@@ -50,7 +50,11 @@ def test_the_commands_run(debate: Run, here: Path, monkeypatch: pytest.MonkeyPat
 
 def rapporteur(request: dict[str, Any]) -> str | None:
     """What a rapporteur answers that writes a usable brief and the advice before it; None for other turns."""
-    replies = {"weighing": puppets.brief(), "considerations": puppets.advice(), "findings": {"findings": []}}
+    replies = {
+        "weighing": scripted_replies.brief(),
+        "considerations": scripted_replies.advice(),
+        "findings": {"findings": []},
+    }
     wanted = (schema_of(request) or {}).get("properties", {})
     return next((json.dumps(reply) for key, reply in replies.items() if key in wanted), None)
 
@@ -64,7 +68,7 @@ def run_all(debate: Run) -> None:
         is_open = command[0] == "check" and "Not complete" in ran.out  # the debate that its host has not finished
         assert ran.code == (3 if is_open else 0), (command, ran.err)
         if "--json" in command:
-            puppets.answer(ran.json["turns"])
+            scripted_replies.answer(ran.json["turns"])
 
 
 def test_the_demo_writes_a_report(debate: Run, here: Path) -> None:

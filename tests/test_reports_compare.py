@@ -6,10 +6,10 @@ from functools import cache, partial
 from typing import Any
 
 import debates
-import puppets
 import pytest
 import reading
 import scripted_debates
+import scripted_replies
 from corpus import TextGroup, assert_harmless, text_groups
 from debates import DECLINE, hostile_script, script_of
 from hostile_texts import SAID
@@ -31,7 +31,7 @@ def report_of(digest: str, events: list[Event]) -> ReportModel:
     return build_report([*most, last._replace(hash=digest)])
 
 
-def debated(digest: str, say: puppets.Say | None = None, **setup: Any) -> ReportModel:
+def debated(digest: str, say: scripted_replies.Say | None = None, **setup: Any) -> ReportModel:
     """An adversarial debate of two rounds, unless it is said otherwise."""
     return report_of(digest, debates.play_events(say, **{"rounds": 2, **setup}))
 
@@ -40,7 +40,7 @@ def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
     """Judges who are for B throughout."""
     if "verdict" not in turn["turn"]:
         return None
-    return puppets.final("b") if turn["turn"].startswith("final") else puppets.ballot(5, 8)
+    return scripted_replies.final("b") if turn["turn"].startswith("final") else scripted_replies.ballot(5, 8)
 
 
 def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
@@ -75,9 +75,9 @@ def test_names_of_a_transcript_are_quoted() -> None:
     assert "Researcher A: “Alice', Researcher B: anthropic:claude; Judge: found for A”, Researcher B: “Bob”" in text
 
 
-def dissenting(claim: str, *questions: str) -> puppets.Say:
+def dissenting(claim: str, *questions: str) -> scripted_replies.Say:
     row = {"claim": claim, "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
-    final = puppets.final(unresolved_questions=list(questions))
+    final = scripted_replies.final(unresolved_questions=list(questions))
     return script_of(_final_dissent_judge={"rows": [row]}, _final_verdict_judge=final)
 
 
@@ -192,16 +192,16 @@ def test_exchanged_positions_exchange_names_and_texts_too() -> None:
     """Where a run is told by the letters of run 1, so are its speakers, and the sides that its texts name."""
     cast = {"a": ("command:cat-lover",), "b": ("command:dog-lover",), "judge": ("host",)}
     say = script_of(
-        _start_issues_rapporteur=puppets.issues(),
-        _start_advice_rapporteur=puppets.advice(),
+        _start_issues_rapporteur=scripted_replies.issues(),
+        _start_advice_rapporteur=scripted_replies.advice(),
         _final_dissent_judge={
             "rows": [
                 {"claim": "R1 and A say so.", "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
             ]
         },
-        _final_verdict_judge=puppets.final(unresolved_questions=["Is Researcher A right?"]),
-        _final_brief_rapporteur=puppets.brief(
-            recommendation=puppets.brief()["recommendation"] | {"do": "Do as Researcher A says."}
+        _final_verdict_judge=scripted_replies.final(unresolved_questions=["Is Researcher A right?"]),
+        _final_brief_rapporteur=scripted_replies.brief(
+            recommendation=scripted_replies.brief()["recommendation"] | {"do": "Do as Researcher A says."}
         ),
         _final_brief_check_rapporteur={"findings": []},
     )
@@ -245,9 +245,9 @@ def test_hostile_words_leave_the_comparison_whole(group: TextGroup) -> None:
 def test_recommendations_are_compared() -> None:
     """Of each run with a decision brief: what it recommends, and how sure it is."""
     say = script_of(
-        _start_issues_rapporteur=puppets.issues(),
-        _start_advice_rapporteur=puppets.advice(),
-        _final_brief_rapporteur=puppets.brief(),
+        _start_issues_rapporteur=scripted_replies.issues(),
+        _start_advice_rapporteur=scripted_replies.advice(),
+        _final_brief_rapporteur=scripted_replies.brief(),
         _final_brief_check_rapporteur={"findings": []},
     )
     cast = dict.fromkeys(("a", "b", "judge", "rapporteur"), ("host",))

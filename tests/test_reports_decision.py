@@ -9,8 +9,8 @@ from corpus import for_each
 from debates import play_events, script_of
 from debates import report_model as adversarial
 from journals import EARLIER
-from puppets import ballot, dissent, final
 from scripted_debates import entries, events, label, report_model, shipped_format
+from scripted_replies import ballot, dissent, final
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.fold import fold

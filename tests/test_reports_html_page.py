@@ -12,8 +12,8 @@ import page_reading
 import pytest
 from debates import CONCEDE, DECLINE, script_of
 from debates import report_model as adversarial
-from puppets import ballot, dissent, final
 from scripted_debates import FETCHED, check, checks, report_model
+from scripted_replies import ballot, dissent, final
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel

@@ -13,8 +13,8 @@ from corpus import TextGroup, all_text_groups, assert_harmless
 from debates import hostile_script, replace_texts
 from debates import report_model as adversarial
 from hostile_texts import SAID
-from puppets import final
 from scripted_debates import FETCHED, Cast, check, checks, evidence, label, report_model
+from scripted_replies import final
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import puppets
 import reviewers
+import scripted_replies
 from conftest import Run
 from debates import hostile_script, report_model, script_of
 from jsonschema import Draft202012Validator
@@ -89,7 +89,7 @@ def test_it_is_ascii_and_begins_and_ends_as_promised() -> None:
 
 def test_numbers_are_not_rounded_and_the_undecided_is_null() -> None:
     """A round score is the mean itself; before the final vote there is no verdict."""
-    ballot = puppets.ballot()
+    ballot = scripted_replies.ballot()
     ballot["scores"]["a"] = {"argument_quality": 8, "use_of_evidence": 7, "directness_of_rebuttals": 7}
     data = read(report_model(script_of(_1_verdict_judge=ballot, _2_verdict_judge=ballot), rounds=2))
     paused = read(SHAPES["paused"]())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import puppets
 import pytest
 import reading
+import scripted_replies
 from core.folding import opened, play
 from debates import CONCEDE, DECLINE, report, script_of
 
@@ -125,7 +125,7 @@ def test_a_complete_debate(strictness: str) -> None:
 
 def test_an_intervention() -> None:
     """An intervention and its forced turn are after the verdict they answer."""
-    made = report(script_of(_1_verdict_judge=puppets.converging()), rounds=2)
+    made = report(script_of(_1_verdict_judge=scripted_replies.converging()), rounds=2)
     rows = ("1 | 7 | 6 | A", "2 | 7 | 6 | A", "**Total** | **14** | **12** | **A**")
     top = head(rounds=2, of=2, scores="Researcher A: 14 | Researcher B: 12")
 
@@ -173,8 +173,8 @@ def test_a_paused_debate() -> None:
 def test_a_panel() -> None:
     """Each judge of a panel has a ballot and a final verdict in the report; one who is absent is named."""
     say = script_of(
-        _1_verdict_judge_2=puppets.ballot(4, 8, rounds=1),
-        _final_verdict_judge_1=puppets.final("b"),
+        _1_verdict_judge_2=scripted_replies.ballot(4, 8, rounds=1),
+        _final_verdict_judge_1=scripted_replies.final("b"),
         _final_verdict_judge_3="no ballot",
         _1_verdict_judge_3="no ballot",
     )
@@ -195,7 +195,9 @@ def test_a_panel() -> None:
 def test_links_lead_to_their_turns() -> None:
     """The dissent record links each turn to its own heading, also where headings recur."""
     turns = ["1.opening.b", "1.rebuttal.b", "1.divergence.b", "2.challenge.a", "2.rebuttal.b"]
-    say = script_of(_1_verdict_judge=puppets.converging(), _final_dissent_judge=puppets.dissent(turns))
+    say = script_of(
+        _1_verdict_judge=scripted_replies.converging(), _final_dissent_judge=scripted_replies.dissent(turns)
+    )
     made = report(say, rounds=2)
     contents, *links = made.partition("*Contents:* ")[2].split("\n")
     titles = dict(zip(reading.fragments(made), [title for _, title in reading.headings(made)], strict=True))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import puppets
 import pytest
 import scripted_debates
+import scripted_replies
 from corpus import for_each
 from debates import DECLINE, entries, one_agent, play_events, report_model, script_of
 
@@ -31,8 +31,8 @@ def test_the_summary_line() -> None:
 
 def test_convergence_after_an_intervention_has_its_sentence() -> None:
     """Only convergence right after an intervention is reported as persisting."""
-    both = script_of(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())
-    apart = script_of(_1_verdict_judge=puppets.converging(), _3_verdict_judge=puppets.converging())
+    both = script_of(_1_verdict_judge=scripted_replies.converging(), _2_verdict_judge=scripted_replies.converging())
+    apart = script_of(_1_verdict_judge=scripted_replies.converging(), _3_verdict_judge=scripted_replies.converging())
 
     assert report_model(both).converged_again is not None
     assert [one.converged_again for one in report_model(both).rounds] == [False, True, False]

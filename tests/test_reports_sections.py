@@ -11,8 +11,8 @@ from corpus import for_each
 from debates import entries, script_of
 from debates import report as adversarial
 from hostile_texts import SAID
-from puppets import ballot, final
 from scripted_debates import events, evidence, report, section, shipped_format
+from scripted_replies import ballot, final
 
 from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.reports import markdown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import puppets
 import pytest
 import reading
+import scripted_replies
 from core.folding import absent_judge, play
 from debates import entries, play_events
 from scripted_debates import label, panel_scores, report, section
@@ -164,7 +164,11 @@ def test_sections_that_a_format_has_no_shape_for() -> None:
 def judged_again(events: list[Event], judge: str = "speaker") -> dict[str, tuple[str, str]] | None:
     """The earlier verdict of these events beside that of another judge, who is for B."""
     opened, _ = rejudge.opened_from_journal(entries(events), "d/old.journal.jsonl", (judge,))
-    ballots = puppets.ballot(3, 9, rounds=2), puppets.ballot(6, 6, rounds=2), puppets.final("b")
+    ballots = (
+        scripted_replies.ballot(3, 9, rounds=2),
+        scripted_replies.ballot(6, 6, rounds=2),
+        scripted_replies.final("b"),
+    )
     turns = ("1.verdict.judge", "2.verdict.judge", "final.verdict.judge")
     debate, _ = play(fold([opened]), dict(zip(turns, ballots, strict=True)))
     replies = [

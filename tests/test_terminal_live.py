@@ -8,8 +8,8 @@ from typing import Any
 import attacked
 import debates
 import hostile_texts
-import puppets
 import pytest
+import scripted_replies
 from corpus import TextGroup, random_text_groups
 from fake_terminal import Shown, whole
 from hypothesis import given, settings
@@ -36,7 +36,7 @@ from debate_orchestrator.terminal.display import SIDES
 def test_everything_is_shown(columns: int) -> None:
     """All announcements are there word for word, in their order, and every speech below its heading: both sides
     beside each other where there is room."""
-    ballots = {f"_{n}_verdict_judge": puppets.converging() for n in (1, 2)}
+    ballots = {f"_{n}_verdict_judge": scripted_replies.converging() for n in (1, 2)}
     shown, lines = whole(columns, say=debates.script_of(**ballots))
     text, at = " ".join(" ".join(lines).split()), 0
     for line in announcements(shown.debate):
@@ -205,7 +205,7 @@ def test_what_comes_from_the_floor() -> None:
     assert "Ended early, after Opening Statement of round 1." in lines
 
 
-def voted(upto: int | None = None, *, hidden: bool = True, say: puppets.Say | None = None) -> list[str]:
+def voted(upto: int | None = None, *, hidden: bool = True, say: scripted_replies.Say | None = None) -> list[str]:
     """The lines of a debate of two rounds and two judges, up to some of its events."""
     first, *events = debates.play_events(say, rounds=2, judges=2)
     shown = Shown(events=[first], ballots_hidden=hidden)
@@ -238,7 +238,7 @@ def texts(rows: list[Text]) -> list[str]:
 
 def test_a_ballot() -> None:
     """Each side has its name, its bar in its own colour and its score; below stands every criterion for both."""
-    rows = live.ballot_rows(*judged(puppets.ballot(8, 6.5)), 80)
+    rows = live.ballot_rows(*judged(scripted_replies.ballot(8, 6.5)), 80)
     assert texts(rows) == [
         "Researcher A ████████████████░░░░ 8",
         "Researcher B █████████████░░░░░░░ 6.5",
@@ -250,8 +250,11 @@ def test_a_ballot() -> None:
 
 def test_no_judges_reason_passes_for_scores() -> None:
     """Bars, criteria and totals begin further left than what a judge writes, and a claim follows its status."""
-    reason, record = "Researcher B ███████████████████░ 19", puppets.dissent()
-    voted, decided = puppets.ballot(rounds=3, justification=reason), puppets.final(justification=reason)
+    reason, record = "Researcher B ███████████████████░ 19", scripted_replies.dissent()
+    voted, decided = (
+        scripted_replies.ballot(rounds=3, justification=reason),
+        scripted_replies.final(justification=reason),
+    )
     record["rows"][0]["claim"] = "It is cheaper. (resolved by consensus)"
     said = debates.script_of(_1_verdict_judge=voted, _final_verdict_judge=decided, _final_dissent_judge=record)
     _, lines = whole(80, say=said)

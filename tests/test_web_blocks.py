@@ -6,9 +6,9 @@ import asyncio
 import json
 from typing import Any
 
-import puppets
 import pytest
 import scripted_debates
+import scripted_replies
 from debates import QUOTING, opened_event, opened_with_quotes, play_events, states
 from web_visitor import plain
 
@@ -149,14 +149,14 @@ def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:
     def say(turn: dict[str, Any]) -> dict[str, Any] | None:
         match turn["turn"].split("."):
             case ["start", "issues", _]:
-                return puppets.issues()
+                return scripted_replies.issues()
             case ["start", "advice", _]:
-                return puppets.advice()
+                return scripted_replies.advice()
             case ["1", "verdict", _]:
                 issues = {f"I{n}": "b" if n == 2 else "even" for n in range(1, 9)}
-                return puppets.ballot(rounds=1) | {"issues": issues, "dry": False}
+                return scripted_replies.ballot(rounds=1) | {"issues": issues, "dry": False}
             case ["final", "brief" | "brief-revised", _]:
-                return puppets.brief()
+                return scripted_replies.brief()
             case ["final", "brief-check", _]:
                 return {"findings": [{"kind": "unclear", "where": "why[2]", "problem": "It is long."}]}
         return None

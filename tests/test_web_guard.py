@@ -141,10 +141,13 @@ def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, mon
 
 def test_no_slash_leads_to_an_address_without_https(here: Path) -> None:
     """Behind a proxy that speaks https no address with a slash too many or too few sends a token over http."""
-    host, desk = "debate.example.org", f"/dashboard/{TOKENS.dashboard}"
+    host, dashboard = "debate.example.org", f"/dashboard/{TOKENS.dashboard}"
     links = (f"/seat/d/a/{'0' * 40}/", f"/review/d/{'0' * 40}/", "/static/page.js/")
     with TestClient(create_app(TOKENS, [host]), base_url=f"http://{host}") as client:
-        for address, status in ((desk, 303), *((one, 404) for one in (f"{desk}/new/", f"{desk}/debates/d/", *links))):
+        for address, status in (
+            (dashboard, 303),
+            *((one, 404) for one in (f"{dashboard}/new/", f"{dashboard}/debates/d/", *links)),
+        ):
             answer = client.get(address, headers={"x-forwarded-proto": "https"}, follow_redirects=False)
             assert answer.status_code == status, address
             assert answer.headers.get("location", "/").startswith("/"), address

@@ -22,7 +22,7 @@ from debate_orchestrator.core.fold import fold
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import puppets
+import scripted_replies
 
 ANSWERS = (
     "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 8\ninsist: true\noutput: report.md\n"
@@ -85,7 +85,7 @@ def steps(rows: list[tuple[str, str]]) -> None:
     output = debate("open", "--answers", "answers.yaml")
     taken = []
     while output["status"] == "waiting":
-        puppets.answer(output["turns"], say, rounds=8)
+        scripted_replies.answer(output["turns"], say, rounds=8)
         begun = time.perf_counter()
         output = debate("step", JOURNAL)
         taken.append(time.perf_counter() - begun)

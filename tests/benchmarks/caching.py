@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from leap import Leap
+from fake_clock import FakeClockLoop
 from messages_cache import Cache, Counted, tokens
 from reply_codes import coded
 from speakers import take_turns
@@ -134,7 +134,7 @@ def simulated(first: Opened, words: int | None = WORDS) -> list[Sent]:
     seats = {seat: fillers[first.cast[seat][0]] for seat in ("a", "b")}
     panel = first.cast["judge"]
     seats |= {seat: fillers[spec] for seat, spec in zip(judge_seats(len(panel)), panel, strict=True)}
-    with asyncio.Runner(loop_factory=Leap) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         done = runner.run(take_turns(Unwritten(first), current, seats))
     assert done.complete
     return sent

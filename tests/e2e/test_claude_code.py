@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-import puppets
 import pytest
+import scripted_replies
 import yaml
 
 from debate_orchestrator.storage import journal
@@ -235,7 +235,7 @@ def _reply(turn: str, agent: str, rounds: int = 2) -> str:
         return json.dumps(MODERATOR[turn])
     if turn == "start.issues.rapporteur":
         return json.dumps(LISTED)
-    said = puppets.reply({"turn": turn, "seat": turn.rpartition(".")[2]}, rounds=rounds, strict=False)
+    said = scripted_replies.reply({"turn": turn, "seat": turn.rpartition(".")[2]}, rounds=rounds, strict=False)
     if isinstance(said, dict) and "scores" in said:
         said |= {"justification": SENTENCE, "dry": False, "issues": {f"I{n}": "untouched" for n in range(1, 13)}}
     if isinstance(said, dict) and "converged_on" in said:

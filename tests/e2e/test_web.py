@@ -111,9 +111,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """A folder and the address of its dashboard, for debates that don't disturb one another."""
-    folder = tmp_path_factory.mktemp("desk") / "debates"
+    folder = tmp_path_factory.mktemp("dashboard") / "debates"
     folder.mkdir()
     with served(folder) as (address, _):
         yield folder, address
@@ -224,9 +224,9 @@ def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
         assert [said for said in context.said if "422" not in said] == []
 
 
-def test_speeches_are_seen_while_they_are_written(desk: tuple[Path, str], context: Any) -> None:
+def test_speeches_are_seen_while_they_are_written(dashboard: tuple[Path, str], context: Any) -> None:
     """Words are on the page before the speech is whole, in two windows; a pause holds the debate, and it goes on."""
-    folder, address = desk
+    folder, address = dashboard
     program = held_speaker(folder)
     window, other = context.new_page(), context.new_page()
     fill_in(window, address, program=program, to="ab")
@@ -273,10 +273,10 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
         assert "First comes a claim" in window.inner_text("#debate")
 
 
-def test_two_people_in_two_browsers(desk: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
+def test_two_people_in_two_browsers(dashboard: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
     """Each takes a seat by a link, one of them on a phone whose page is loaded again: what was typed is still there,
     the turn comes without a click, no draft is left once it is taken, and the report is theirs to read."""
-    _, address = desk
+    _, address = dashboard
     window = context.new_page()
     fill_in(window, address, people="ab")
     window.get_by_role("button", name="Start the debate").click()
@@ -307,9 +307,9 @@ def test_two_people_in_two_browsers(desk: tuple[Path, str], context: Any, page: 
     assert context.said == []
 
 
-def test_a_waiting_page_says_whose_turn_it_is(desk: tuple[Path, str], context: Any) -> None:
+def test_a_waiting_page_says_whose_turn_it_is(dashboard: tuple[Path, str], context: Any) -> None:
     """Also when the turn passes from one person to another while the page is open."""
-    _, address = desk
+    _, address = dashboard
     window, judge, speaker = (context.new_page() for _ in range(3))
     fill_in(window, address, people=("a", "b", "judge"), program="rehearse")  # and no rapporteur
     window.get_by_role("button", name="Start the debate").click()
@@ -323,10 +323,10 @@ def test_a_waiting_page_says_whose_turn_it_is(desk: tuple[Path, str], context: A
     assert context.said == []
 
 
-def test_a_pause_takes_nothing_that_is_typed(desk: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
+def test_a_pause_takes_nothing_that_is_typed(dashboard: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
     """The page of a person whose debate is paused says so by itself, and shows the turn again when it goes on, with
     what was typed. The page of a debate is not loaded again over a question."""
-    _, address = desk
+    _, address = dashboard
     window = context.new_page()
     fill_in(window, address, people="a")
     assert "a person, in a browser" in window.inner_text("main")
@@ -351,10 +351,10 @@ def test_a_pause_takes_nothing_that_is_typed(desk: tuple[Path, str], context: An
     assert context.said == []
 
 
-def test_a_browser_that_keeps_nothing_loses_no_speech(desk: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
+def test_a_browser_that_keeps_nothing_loses_no_speech(dashboard: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
     """Where its storage is blocked or full, the page says so. What was handed in and was not taken yet, or came too
     late, is on its page alone: a pause, and the next turn, do not load another page over it, until its person asks."""
-    _, address = desk
+    _, address = dashboard
     window = context.new_page()
     fill_in(window, address, people="a")
     window.get_by_role("button", name="Start the debate").click()
@@ -388,9 +388,9 @@ SEVERAL = """<!doctype html><script src="/static/page.js" defer></script><form d
 """A form with a choice of one, a choice of several and a text."""
 
 
-def test_choices_are_kept_and_a_second_tab_is_told_of(desk: tuple[Path, str], context: Any) -> None:
+def test_choices_are_kept_and_a_second_tab_is_told_of(dashboard: tuple[Path, str], context: Any) -> None:
     """What was chosen is there again after a reload. A tab whose draft another tab has replaced says so."""
-    server = desk[1].partition("/dashboard/")[0]
+    server = dashboard[1].partition("/dashboard/")[0]
     context.route("**/several", lambda route: route.fulfill(body=SEVERAL, content_type="text/html"))
     first, second = context.new_page(), context.new_page()
     first.goto(f"{server}/several")
@@ -409,10 +409,10 @@ def test_choices_are_kept_and_a_second_tab_is_told_of(desk: tuple[Path, str], co
     assert second.inner_text("[data-kept]") == "Kept."
 
 
-def test_the_form_of_a_debate_is_kept_until_it_has_begun(desk: tuple[Path, str], context: Any) -> None:
+def test_the_form_of_a_debate_is_kept_until_it_has_begun(dashboard: tuple[Path, str], context: Any) -> None:
     """A start that the server does not take loses nothing of the form, its choices among it; one that it takes leaves
     nothing of it, and the form of the next debate stays when the page of this one is loaded again."""
-    _, address = desk
+    _, address = dashboard
     window, other = context.new_page(), context.new_page()
     fill_in(window, address, "2", people="a")
     context.route("**/new", lambda route: route.abort())

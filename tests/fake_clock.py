@@ -6,7 +6,7 @@ import asyncio
 import selectors
 
 
-class Leap(asyncio.SelectorEventLoop):
+class FakeClockLoop(asyncio.SelectorEventLoop):
     """An event loop that leaps over every wait. What comes without a timer, such as the end of a process, it waits for
     as others do."""
 
@@ -27,8 +27,8 @@ class Leap(asyncio.SelectorEventLoop):
         return self.now
 
 
-def leaped() -> float:
+def skipped_seconds() -> float:
     """The seconds over which the running loop has leaped."""
     loop = asyncio.get_running_loop()
-    assert isinstance(loop, Leap)
+    assert isinstance(loop, FakeClockLoop)
     return loop.now
