@@ -40,7 +40,7 @@ class Put(NamedTuple):
 
 def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: bool = True, **rules: Any) -> Opened:
     """The opening of a debate, with everything that its format leaves open if it is to be `whole`: mirrored, judged
-    each round and blindly before the first word."""
+    each round and cast a pre-debate vote."""
     made = loader.load(name).model_copy(update=rules)
     context = tuple(ContextFile(name=texts("name"), text=texts("file")) for _ in range(2))
     cast = dict.fromkeys(made.active_seats(), ("host",)) | (

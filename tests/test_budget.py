@@ -294,8 +294,8 @@ def test_what_the_line_leaves_open() -> None:
     assert "$" not in unknown.sentence()
     assert searching.sentence().endswith(", without tokens for thinking and searches of the web")
     assert estimate_debate(opened_event()).sentence() == "no calls, and 23 turns of the agent host"
-    until_dry = estimate_debate(opened_event(until_dry=True))
-    assert until_dry.sentence() == "no calls, and at most 23 turns of the agent host"
+    until_no_new_ground = estimate_debate(opened_event(until_no_new_ground=True))
+    assert until_no_new_ground.sentence() == "no calls, and at most 23 turns of the agent host"
 
 
 def test_what_is_left_of_a_debate() -> None:

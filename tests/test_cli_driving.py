@@ -44,7 +44,7 @@ def test_scores() -> None:
 
 
 def test_what_was_held_before() -> None:
-    """What each side gained since the votes before the first word."""
+    """What each side gained since the pre-debate votes."""
     script = {"start.blind.judge": {"winner": "b", "probability": 0.6}, "final.verdict.judge": {"winner": "a"}}
     made = outcome("question", script, blind=True)
 

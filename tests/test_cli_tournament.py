@@ -107,7 +107,7 @@ def test_a_misspelt_model_is_noted(debate: Run, spec: Path) -> None:
     [
         ("run nowhere.yaml", "nowhere.yaml"),
         ("resume nowhere", "holds no tournament.json"),
-        ("run spec.yaml --rehearse --at-once 0", "--at-once"),
+        ("run spec.yaml --rehearse --concurrency 0", "--concurrency"),
         ("run spec.yaml --rehearse --sides both", "sides: 'both' should be"),
         ("run spec.yaml --max-cost much", "--max-cost"),
         ("run spec.yaml", "set ANTHROPIC_API_KEY"),

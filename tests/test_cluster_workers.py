@@ -36,7 +36,7 @@ def coordinator(url: str, *flags: str) -> Any:
 
 
 def worker(url: str, *flags: str) -> Any:
-    return started("worker", url, "--at-once", "4", *flags)
+    return started("worker", url, "--concurrency", "4", *flags)
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -210,7 +210,7 @@ def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres
     """Two workers keep to the cap on costs together, and each to its part of the calls at once; a higher cap goes on
     without paying for anything twice."""
     server.whole, url = 0.05, postgres_server.url(database)
-    write_spec(1, max_cost=0.1, limits={"anthropic": {"at_once": 4}})
+    write_spec(1, max_cost=0.1, limits={"anthropic": {"concurrency": 4}})
     with workers(url, url), coordinator(url) as run:
         capped = run.end(120)
     ((spent,),) = postgres_server.query(database, "SELECT spent FROM tournaments")

@@ -200,9 +200,9 @@ def test_a_refusal_is_on_record(debate: Run, server: Server) -> None:
     """A debater's refusal is kept in its own words, told to the judge, and counts as no concession."""
     make_server_fail(server, FAULTS["a debater declines to argue"], 1)
     ran = run(debate)
-    refusals = events(Declined, "1.opening.b")
+    declines = events(Declined, "1.opening.b")
 
-    assert [one.reply.text for one in refusals] == ["I will not say that."]
+    assert [one.reply.text for one in declines] == ["I will not say that."]
     assert any("declined to argue in 1.opening.b" in str(one["messages"]) for one in server.requests)
     assert "Researcher B declined to argue" in Path("r.md").read_text(encoding="utf-8")
     assert "Consensus" not in ran.out

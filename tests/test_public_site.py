@@ -255,7 +255,7 @@ def test_debates_wait_for_their_turn(here: Path) -> None:
     may wait is refused with when to try again."""
     wait = f"import os\nwhile not os.path.exists({str(here / 'go')!r}): time.sleep(0.05)"
     speaker = speaking(here, f"{wait}\nprint('A reason is given here, and another one.')")
-    with visiting_public(rules(offers={"slow": spoken_by(speaker)}, at_once=1, queue=2)) as visitor:
+    with visiting_public(rules(offers={"slow": spoken_by(speaker)}, concurrency=1, queue=2)) as visitor:
         first, second, third = (visitor.started() for _ in range(3))
         assert "your debate is next" in visitor.text(second)
         assert "1 debate before this one" in visitor.text(third)
@@ -270,7 +270,7 @@ def test_debates_wait_for_their_turn(here: Path) -> None:
 def test_the_queue_says_how_long(here: Path) -> None:
     """Once debates have ended, a place in the queue has a time: that of the usual debate, for each batch before it."""
     speaker = speaking(here, "time.sleep(0.2); print('A reason is given here, and another one.')")
-    with visiting_public(rules(offers={"slow": spoken_by(speaker)}, at_once=1)) as visitor:
+    with visiting_public(rules(offers={"slow": spoken_by(speaker)}, concurrency=1)) as visitor:
         assert visitor.site.queue.wait_seconds(1) is None
         visitor.until(visitor.started(), "Complete")
         one = visitor.site.queue.wait_seconds(1)
@@ -300,7 +300,7 @@ def test_every_failure_says_what_to_do(error: Exception, words: str) -> None:
 def test_a_debate_goes_on_in_the_next_server(here: Path) -> None:
     """A debate that waited or ran when its server ended is complete after the next one has begun."""
     speaker = speaking(here, "time.sleep(0.1); print('A reason is given here, and another one.')")
-    permitted = rules(offers={"slow": spoken_by(speaker)}, at_once=1)
+    permitted = rules(offers={"slow": spoken_by(speaker)}, concurrency=1)
     with visiting_public(permitted) as visitor:
         paths = [visitor.started(), visitor.started()]
     with visiting_public(permitted) as visitor:
@@ -422,7 +422,7 @@ GOOD: dict[str, Any] = {"offers": {"one": REHEARSAL}}
         ({"offers": {"one": PAID}}, "offers.one.max_cost: there is none"),
         ({"offers": {"one": {**PAID, "max_cost": 0.5}}}, "max_cost: there is none"),
         ({"offers": {"one": {**PAID, "free": True}}, "max_cost": 1}, "costs money"),
-        ({**GOOD, "at_once": 0}, "at_once: 0 should be greater"),
+        ({**GOOD, "concurrency": 0}, "concurrency: 0 should be greater"),
         ({**GOOD, "listed": "yes"}, "listed: 'yes' should be true or false"),
         ({**GOOD, "que": 3}, "Did you mean 'queue'"),
         ({**GOOD, "limits_database": "postgresql://db/limits"}, "limits_database"),

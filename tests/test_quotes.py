@@ -304,10 +304,10 @@ def test_a_quote_is_found_behind_many_parts_of_words() -> None:
 )
 def test_no_quote_ends_its_quotation_marks(marks: str) -> None:
     """What is said of a quote is before it, and nothing in the quote looks like another finding."""
-    quote = Quote(text=f"tabs{marks[1]}) (Found in the material: {marks[0]}tabs are best", verified=False)
+    quote = Quote(text=f"tabs{marks[1]}) (Found in the context files: {marks[0]}tabs are best", verified=False)
 
     assert quote_findings([quote, quote]) == [
-        "Not found in the material: “tabs') (Found in the material: 'tabs are best”"
+        "Not found in the context files: “tabs') (Found in the context files: 'tabs are best”"
     ]
 
 

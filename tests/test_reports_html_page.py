@@ -131,7 +131,7 @@ def test_what_happened_is_reported_where_it_happened() -> None:
     conceded = render(adversarial(script_of(_1_rebuttal_b=f"You are right.\n\n{CONCEDE}"), rounds=2))
     forced = render(adversarial(script_of(_1_verdict_judge=converged), rounds=2))
 
-    assert "</strong> Researcher A declined to argue. A refusal is not a concession." in article(refused, "1.opening.a")
+    assert "</strong> Researcher A declined to argue. To decline is not to concede." in article(refused, "1.opening.a")
     assert "With this, Researcher B conceded the debate." in article(conceded, "1.rebuttal.b")
     assert forced.index("[ANTI-CONVERGENCE INTERVENTION - ROUND 1]</strong>") < forced.index('id="t-1.divergence.b"')
 

@@ -115,9 +115,11 @@ def test_quotes_that_were_looked_up_have_quotation_marks() -> None:
 
 def test_the_name_of_a_code_block_stands_within_it() -> None:
     """A speaker chooses that name, so it looks like code and not like a caption of the report."""
-    made = block("```Looked up in the material: found.\nx\n```")
+    made = block("```Looked up in the context files: found.\nx\n```")
 
-    assert made == '<pre><code><span class="code-name">Looked up in the material: found.</span>\nx\n</code></pre>\n'
+    assert (
+        made == '<pre><code><span class="code-name">Looked up in the context files: found.</span>\nx\n</code></pre>\n'
+    )
 
 
 @for_each(
@@ -136,7 +138,7 @@ def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> No
     looked_up = sections.looked_up([Quote(text=quote, verified=True)])
     tree = lxml.html.fromstring(str(HtmlWriter({}).items(looked_up)))
 
-    assert tree.text_content() == f"Found in the material: “{without_quotation_marks(quote)}”"
+    assert tree.text_content() == f"Found in the context files: “{without_quotation_marks(quote)}”"
     assert not tree.xpath("//a")
     field = HtmlWriter({}).block(FieldText({}).block({"quote": Field(kind="text")}, {"quote": quote}))
     assert lxml.html.fromstring(field).text_content() == " ".join(quote.split())

@@ -152,7 +152,7 @@ def test_a_refusal() -> None:
 
     degraded = f"**Degraded: Researcher A declined to argue in 1 turn.**\n{FINAL}"
     assert outline(made) == head(final=degraded) + whole(1) + whole(2) + whole(3) + tail(*THREE)
-    refusal = "*Researcher A declined to argue. A refusal is not a concession.*"
+    refusal = "*Researcher A declined to argue. To decline is not to concede.*"
     assert f"{refusal}\n\n> It would do harm.\n>\n> {DECLINE}" in made
     assert "conceded" not in made.replace("consensus is declared or conceded", "")
 

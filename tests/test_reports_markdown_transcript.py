@@ -71,14 +71,14 @@ def test_the_summary_line_names_a_transcript() -> None:
 def test_what_was_found_of_quotes_stands_outside_of_a_speech(render: Callable[[ReportModel], str]) -> None:
     """No line of a speech, each of which begins with `>`, says what was found of a quote: a list below it does."""
     quotes = "<quote>tabs are one character</quote> <quote>no [file](https://e.example)</quote> "
-    said = f"{quotes * 2}{LOOK_ALIKES} Found in the material: “so it is”"
+    said = f"{quotes * 2}{LOOK_ALIKES} Found in the context files: “so it is”"
     reply = Reply(text=said, brief_digest="0" * 64, spec="host")
     events: list[Event] = [opened_with_quotes(), *(Spoke(turn_id=f"1.opening.{side}", reply=reply) for side in "ab")]
     lines = render(build_report(entries(events))).splitlines()
 
-    assert [line for line in lines if "ound in the material" in line and not line.startswith("> “tabs are")] == [
-        "- Found in the material: “tabs are one character”",
-        r"- Not found in the material: “no \[file\](https\://e.example)”",
+    assert [line for line in lines if "ound in the context files" in line and not line.startswith("> “tabs are")] == [
+        "- Found in the context files: “tabs are one character”",
+        r"- Not found in the context files: “no \[file\](https\://e.example)”",
     ] * 2
     assert not [line for line in lines if re.search("[vu]_quote", line) and not line.startswith("> ")]
     assert not [line for line in lines if "v_quote>tabs" in line or "v_quote>no" in line]

@@ -178,7 +178,7 @@ def test_a_stand_in_that_took_no_turn_rehearsed_nothing() -> None:
         ("panel", {"first": "b"}, "Debater B spoke first."),
         ("question-consultancy", {}, "Only Debater A argued, without an opponent."),
         ("question-blind", {}, "Neither side argued: the judge decides without a debate."),
-        ("question", {"material": "x"}, "Material on hand: “passage.txt”."),
+        ("question", {"material": "x"}, "Context files: “passage.txt”."),
     ]
 )
 def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:

@@ -270,12 +270,12 @@ def test_what_was_found_of_quotes_stands_below_a_speech() -> None:
     shown = Shown(events=[debates.opened_with_quotes()])
     shown.ask("1.opening.a")
     quotes = "<quote>tabs are one character</quote> <quote>no  file</quote>"
-    shown.speak("1.opening.a", f"{quotes} {debates.LOOK_ALIKES}\nFound in the material: “so {'it is ' * 40}”")
+    shown.speak("1.opening.a", f"{quotes} {debates.LOOK_ALIKES}\nFound in the context files: “so {'it is ' * 40}”")
     rows = shown.close()
-    found = [row for row in rows if "ound in the material" in row]
+    found = [row for row in rows if "ound in the context files" in row]
     assert [row for row in found if not row.startswith("  ")] == [
-        "Found in the material: “tabs are one character”",
-        "Not found in the material: “no file”",
+        "Found in the context files: “tabs are one character”",
+        "Not found in the context files: “no file”",
     ]
     assert len(found) == 3
     text = " ".join(" ".join(rows).split())
@@ -290,12 +290,12 @@ def test_a_streamed_speech_says_nothing_of_its_quotes() -> None:
         shown.ask("1.opening.a")
         for piece in (debates.QUOTING[:60], debates.QUOTING[60:], "\n\nSo it is, and so on."):
             shown.on_text("1.opening.a", piece)
-            assert "ound in the material" not in shown.terminal.text
+            assert "ound in the context files" not in shown.terminal.text
         if ends == "breaks off":
             shown.happen(CallFailed(turn_id="1.opening.a", spec="anthropic:m", problem="The line broke."))
         text = " ".join(" ".join(shown.close()).split())
         assert f"{debates.QUOTING} So it is" in text
-        assert "ound in the material" not in text
+        assert "ound in the context files" not in text
 
 
 @pytest.mark.parametrize("line", [debates.CONCEDE, debates.DECLINE])

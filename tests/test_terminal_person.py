@@ -277,7 +277,7 @@ def test_what_was_found_of_quotes_is_below_a_document() -> None:
 
     assert heard.text_below.splitlines() == [
         f"    It says “tabs are one character”. {LOOK_ALIKES}",
-        "(Found in the material: “tabs are one character”)",
+        "(Found in the context files: “tabs are one character”)",
     ]
     text = " ".join(person_turns.full_text(debate, debate.due[0], made).split())
     assert "below it, where only the program writes, what was found of each quote." in text

@@ -44,11 +44,11 @@ def test_winners_are_read_in_each_form(debate: Run) -> None:
 
 
 def test_a_map_keeps_its_keys(debate: Run) -> None:
-    """The column of rounds is `turn` in a map, in what is kept of the map, and in a note on what can't be read."""
-    printed = import_rows(debate, [row("d1", "a", "b", "pro", turn=1), row("d2", "a", "b", "pro", turn="last")])
+    """The column of rounds is `round` in a map, in what is kept of the map, and in a note on what can't be read."""
+    printed = import_rows(debate, [row("d1", "a", "b", "pro", round=1), row("d2", "a", "b", "pro", round="last")])
 
-    assert "`turn` that is not a whole number: 1 (the first: 'last', line 3)." in printed["notes"]
-    assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["turn"] == "turn"
+    assert "`round` that is not a whole number: 1 (the first: 'last', line 3)." in printed["notes"]
+    assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["round"] == "round"
 
 
 def test_scores_decide_where_no_column_has_the_winner(debate: Run) -> None:
@@ -154,9 +154,13 @@ def test_an_abstention_is_no_vote(debate: Run) -> None:
 
 
 def test_a_judge_votes_once(debate: Run) -> None:
-    """A judge's ballot without a turn is on the whole debate; one after the last turn is then none. No row stands for
+    """A judge's ballot without a round is on the whole debate; one after the last round is then none. No row stands for
     two votes of one judge."""
-    ballots = [row("d1", "a", "b", "pro", turn=2), row("d1", "a", "b", "pro"), row("d1", "a", "b", "con", "z", turn=2)]
+    ballots = [
+        row("d1", "a", "b", "pro", round=2),
+        row("d1", "a", "b", "pro"),
+        row("d1", "a", "b", "con", "z", round=2),
+    ]
     import_rows(debate, ballots)
     assert [one["winner"] for one in table("debates")] == ["tie"]
 

@@ -60,7 +60,7 @@ def test_an_allowance_fills_evenly() -> None:
 def test_calls_begin_slowly() -> None:
     """A few calls are under way in the first second, twice as many in the next, and never more than permitted."""
     clock = Clock()
-    limiter = Limiter(RateLimits(at_once=40), clock)
+    limiter = Limiter(RateLimits(concurrency=40), clock)
     first = admitted(limiter)
     clock.now += 1.01
     second = admitted(limiter)
@@ -142,7 +142,7 @@ def test_a_call_waits_before_it_is_announced() -> None:
 
     async def scene() -> None:
         model, stop = Model(), asyncio.Event()
-        limiter = Limiter(RateLimits(at_once=1))
+        limiter = Limiter(RateLimits(concurrency=1))
         provider = LimitedProvider(model, Gate([limiter]))
         assert await provider.acquire(made("one"), stop)
         answering = asyncio.create_task(provider.reply(made("one"), lambda text: None))
@@ -228,12 +228,12 @@ def test_servers_have_their_own_allowances() -> None:
 def test_workers_share_a_limit_that_was_given() -> None:
     """Each of three workers keeps to a third of the requests a minute and of the calls at once."""
     clock = Clock()
-    limiter = Limiter(RateLimits(requests=180, at_once=9), clock)
+    limiter = Limiter(RateLimits(requests=180, concurrency=9), clock)
     limiter.share(3)
 
     assert limiter.buckets["requests"].per_minute == 60
     clock.now += 60
-    assert admitted(Limiter(RateLimits(at_once=9), clock)) == 9 and limiter.buckets["requests"].wait(clock.now) == 0
-    shared = Limiter(RateLimits(at_once=9), clock)
+    assert admitted(Limiter(RateLimits(concurrency=9), clock)) == 9 and limiter.buckets["requests"].wait(clock.now) == 0
+    shared = Limiter(RateLimits(concurrency=9), clock)
     shared.share(3)
     assert admitted(shared) == 3

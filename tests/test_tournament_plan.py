@@ -114,7 +114,7 @@ def test_everything_wrong_is_said_at_once() -> None:
         judges={"from": JUDGES, "pannel": 3},
         sides="swaped",
         limits={"antropic": {"requests": 5}},
-        budgets={"openning": {}},
+        lengths={"openning": {}},
         repetitions=0,
         max_cost=-1,
     )

@@ -162,7 +162,7 @@ def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
     assert [(one["won"], one["tied"]) for one in ran.json["elo"]] == [(1, 3), (0, 3)]
     said = " ".join(ran.err.split())
     assert "2 of 9 votes that were cast twice changed when the sides were exchanged" in said
-    assert "their judge voted on one presentation and abstained on the other: 1." in said
+    assert "their judge abstained in one of the two ballots: 1." in said
     assert "Ballots with the sides exchanged whose judge cast no other, which are no votes: 1." in said
 
 

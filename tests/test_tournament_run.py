@@ -169,7 +169,7 @@ def test_a_cap_over_all_debates(server: Server) -> None:
 def test_limits_hold_for_all_debates(server: Server) -> None:
     """No more calls are under way than a limit permits, whatever the number of debates."""
     server.whole = 0.05
-    held = contests.tournament(topics=1, rehearse=False, limits={"anthropic": {"at_once": 3}})
+    held = contests.tournament(topics=1, rehearse=False, limits={"anthropic": {"concurrency": 3}})
     contests.run_tournament(held, concurrency=12)
 
     assert server.most_at_once == 3

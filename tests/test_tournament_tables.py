@@ -112,7 +112,7 @@ def test_repeats_and_turns_are_kept_apart_from_votes(debate: Run) -> None:
     consistency = table("self_consistency")[0]
     assert (consistency["debates"], consistency["same_outcome_rate"]) == ("3", "1")
     assert float(consistency["pearson"]) == pytest.approx(0.9966, abs=1e-4)
-    assert [(one["turn"], one["mean_score"], one["mean_change"]) for one in table("score_by_turn")] == [
+    assert [(one["turn"], one["mean_score"], one["mean_change"]) for one in table("score_by_round")] == [
         ("1", "5", ""),
         ("2", "5.333333", "0.333333"),
     ]
@@ -238,6 +238,6 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     labelled = [row.model_copy(update={"label": "true", "round": 1, "repeat": n}) for row in ballots for n in (0, 1)]
     found = tables_of(debates, labelled)
 
-    assert [row["ballots"] for row in found["score_by_turn"]] == [1, 1]
+    assert [row["ballots"] for row in found["score_by_round"]] == [1, 1]
     assert [row["count"] for row in found["labels"]] == [1, 1]
     assert [row["debates"] for row in found["self_consistency"]] == [1, 1]

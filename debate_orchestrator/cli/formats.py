@@ -129,7 +129,7 @@ def _rules(format: Format) -> Iterator[str]:
     if format.mirror:
         yield "Every judge also votes with the sides exchanged; a vote that flips does not count (--no-mirror: once)."
     if format.decided_by == "swing":
-        yield "The side that gained more votes since the vote before the first word wins."
+        yield "The side that gained more votes since the pre-debate vote wins."
 
 
 def _print_rubric(format: Format, rounds: int, strictness: str) -> None:

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "the database: postgresql://USER@HOST/NAME, with the password in PGPASSWORD or ~/.pgpass"
     parser.add_argument("url", metavar="URL", help=about)
     about = "debates of one tournament at the same time; 50 by default"
-    parser.add_argument("--at-once", metavar="N", default="50", help=about)
+    parser.add_argument("--concurrency", metavar="N", default="50", help=about)
     parser.add_argument("--until-done", action="store_true", help="end when no debates are left")
     about = "let tournaments run programs, call servers by address, read files here, and use prompts of their own"
     parser.add_argument("--trust", action="store_true", help=about)
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     must_be_installed()
     progress = Progress()
-    interrupted, lost = coroutines.run(_work(arguments, progress, specs.concurrency(arguments.at_once)))
+    interrupted, lost = coroutines.run(_work(arguments, progress, specs.concurrency(arguments.concurrency)))
     problems = [saved_but_for(lost)] if lost else []
     if arguments.json:
         status = "interrupted" if interrupted else "stopped" if problems else "done"

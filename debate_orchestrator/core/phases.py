@@ -25,7 +25,7 @@ RAPPORTEUR = "rapporteur"
 DEBATING_SEATS = ("a", "b", JUDGE)
 SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
 PRE_DEBATE_VOTE = "blind"
-"""The option of the phase in which judges vote before the first word."""
+"""The option of the phase of the pre-debate vote."""
 ISSUES, DECISION_BRIEF = "issues", "brief"
 """The options of the phases in which the rapporteur takes its turns."""
 NO_NEW_GROUND = "dry"
@@ -109,7 +109,7 @@ class Phase(FrozenModel):
     declines_heard_by: tuple[str, ...] = PydanticField(default=DEBATING_SEATS, alias="refusals_heard_by")
     """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
-    """Only where the setup asks for it: ballots after each round or before the first word, issues, decision brief."""
+    """Only where the setup asks for it: ballots after each round, the pre-debate vote, issues, decision brief."""
     target_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="words")
     max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT, alias="tokens")
     """The most tokens that a reply may have, where the provider takes such a limit."""
@@ -271,7 +271,7 @@ class Turn(FrozenModel):
 
 
 class Slot(FrozenModel):
-    """A phase at one position in a debate: before the rounds, in one of them, or after them."""
+    """One occurrence of a phase, such as the rebuttal of round 2: before the rounds, in one of them, or after them."""
 
     phase: Phase
     round: int | None

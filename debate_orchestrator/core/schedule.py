@@ -77,7 +77,7 @@ def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
     """Whether this slot is the last of its round and the judges of that round find no new ground, so that the debate
     ends with it. A debate that is judged again keeps the rounds of the earlier debate."""
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
-    if not debate.opened.settings.until_dry or debate.opened.earlier_debate is not None or slot.round is None:
+    if not debate.opened.settings.until_no_new_ground or debate.opened.earlier_debate is not None or slot.round is None:
         return False
     return (not after or after[0].round != slot.round) and tally.no_new_ground(debate, slot.round)
 
@@ -331,7 +331,7 @@ def _hears(debate: DebateState, seat: str, turn: Turn) -> bool:
 
 
 def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
-    """The turns in which this judge has voted, all original or all mirrored, without its vote before the debate. Votes
+    """The turns in which this judge has voted, all original or all mirrored, without its pre-debate vote. Votes
     of a judge whom it replaced are not its own."""
     same_judge = {"", spec_in(debate, turn.seat)}  # some old journals do not say who voted
     return [

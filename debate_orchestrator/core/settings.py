@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, Strict, ValidationError, ValidationInfo, field_validator
+from pydantic import AliasChoices, Field, Strict, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
@@ -144,13 +144,15 @@ class Settings(JournaledModel):
         _Switch,
         Setting(format_default=lambda format: format.decided_by == "swing", rejudge_group="votes"),
     ] = False
-    """Whether judges also vote before the first word; in code that is the pre-debate vote."""
+    """Whether judges also cast a pre-debate vote: one before the first speech."""
     each_round: Annotated[_Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes")] = (
         False
     )
-    until_dry: Annotated[_Switch, Setting()] = False
-    """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots,
-    `tally.no_new_ground` in code."""
+    until_no_new_ground: Annotated[_Switch, Setting()] = Field(
+        default=False, validation_alias=AliasChoices("until_no_new_ground", "until_dry")
+    )
+    """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots. Journals
+    of earlier versions call it `until_dry`."""
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE_TEXT,
@@ -192,7 +194,7 @@ class Settings(JournaledModel):
         """The options by the names that the conditions (`when`) of fields in shapes use: also `issues` where the user
         gave the list, and `until dry`."""
         issues = () if self.own_issues is None else (ISSUES,)
-        return (*self.chosen_phases, *issues, *(("until dry",) if self.until_dry else ()))
+        return (*self.chosen_phases, *issues, *(("until dry",) if self.until_no_new_ground else ()))
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -322,9 +324,9 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
             yield from _voting_problems(name, value, format)
         case "issues" | "brief":
             yield from _decision_problems(name, value, format)
-        case "until_dry":
+        case "until_no_new_ground":
             if value and not format.can_say_no_new_ground:
-                yield f"until_dry: judges of {format.name} do not say when nothing new is left; give the rounds."
+                yield f"{name}: judges of {format.name} do not say when nothing new is left; give the rounds."
 
 
 def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator[str]:

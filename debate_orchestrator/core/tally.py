@@ -109,7 +109,7 @@ def final_votes(debate: DebateState) -> list[Vote]:
 
 
 def pre_debate_votes(debate: DebateState) -> list[Vote]:
-    """Each judge's vote before the first word; empty if the format does not ask."""
+    """Each judge's pre-debate vote; empty if the format does not ask."""
     return _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ()))
 
 

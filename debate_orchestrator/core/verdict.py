@@ -289,9 +289,9 @@ class Verdict(FrozenModel):
     """The mean probability that the judges who voted for the winner give it, in the format's own units; None if they
     give none."""
     pre_debate_votes: tuple[Vote, ...] = Field(default=(), exclude=True)
-    """The judges' votes before the first word."""
+    """The judges' pre-debate votes."""
     swing: dict[str, int] = {}
-    """Side to the votes it gained since the first word; empty if no judge voted both times."""
+    """Side to the votes it gained since the pre-debate vote; empty if no judge voted both times."""
 
     @property
     def winner_is_behind(self) -> bool:

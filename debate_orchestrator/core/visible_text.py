@@ -44,12 +44,12 @@ _COLONS = ":\u02d0\u02f8\u205a\u2236\ua789\ufe13\ufe55\uff1a\u1361"
 
 
 class Quote(FrozenModel):
-    """A quote from the material."""
+    """A quote from the context files."""
 
     text: str
     """As the speech has it."""
     verified: bool
-    """Whether the material holds it, word for word."""
+    """Whether they hold it, word for word."""
 
 
 class VisibleText(FrozenModel):
@@ -134,7 +134,7 @@ def quote_findings(quotes: Iterable[Quote]) -> list[str]:
 
 def quote_finding(quote: Quote) -> str:
     """The result of looking up a quote."""
-    return "Found in the material" if quote.verified else "Not found in the material"
+    return "Found in the context files" if quote.verified else "Not found in the context files"
 
 
 def _with_plain_tags(text: str, quotes: QuoteRules) -> str:

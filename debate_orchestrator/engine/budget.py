@@ -197,7 +197,7 @@ def estimate_debate(
         seconds=0,
         has_slow_seats=has_slow_seats,
         has_people=has_people,
-        may_end_early=opened.settings.until_dry,
+        may_end_early=opened.settings.until_no_new_ground,
         searches=searches,
     )
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:

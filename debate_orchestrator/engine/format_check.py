@@ -75,7 +75,7 @@ def opening_event(
     sides = format.sides
     cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.active_seats(format.optional_phases), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.all_features and JUDGE in cast else {}
-    context = (ContextFile(name="material.md", text="Something to draw on."),) if scenario.all_features else ()
+    context = (ContextFile(name="context.md", text="Something to draw on."),) if scenario.all_features else ()
     settings = Settings(
         topic="Whether a stand-in has a point.",
         positions={side: f"{format.name_of(side)} has a point." for side in sides},

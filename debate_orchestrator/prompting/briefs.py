@@ -254,6 +254,7 @@ _FORMER_NAMES = {
     "marks": "possible_marks",
     "may_be_dry": "asks_for_no_new_ground",
     "persisted": "converged_again",
+    "until_dry": "until_no_new_ground",
 }
 """Older names of values in templates that travel in journals, to the names now."""
 
@@ -289,7 +290,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
             {"question": renamed(entry.text), "new": entry.new} for entry in schedule.questions_put_to(debate, turn)
         ],
         "search": settings.search and turn.speaking and debate.shape(turn) is None,
-        "until_dry": settings.until_dry,
+        "until_no_new_ground": settings.until_no_new_ground,
         "own_issues": settings.own_issues is not None,
         **_issues(debate, renamed),
     }

@@ -171,7 +171,7 @@ def sources(reports: Sequence[ReportModel]) -> list[int | None]:
 
 def has_speeches_of(report: ReportModel, earlier: ReportModel) -> bool:
     """Whether a debate that is judged again has the speeches of that one, on the same topic and positions: one by one
-    the same words, refusals and concessions of the same side. Their order counts, save that of speeches that were made
+    the same words, declines and concessions of the same side. Their order counts, save that of speeches that were made
     at once: in the judging of a debate without judges, who concedes comes last. Its rounds count from 1 again."""
     speeches, earlier_speeches = list(_speeches(report)), list(_speeches(earlier))
     stages = [turn.stage for turn in earlier.turns if _is_speech(earlier, turn)]

@@ -97,7 +97,7 @@ class TurnReport(Part):
     floor: tuple[str, ...] = ()
     """Questions from the floor that its speaker heard for the first time in this turn."""
     quotes: tuple[Quote, ...] = ()
-    """Its quotes from the material, if they were looked up."""
+    """Its quotes from the context files, if they were looked up."""
     pages: tuple[FoundPage, ...] = ()
     """Pages that a search returned while it was written."""
 
@@ -143,12 +143,12 @@ class RoundReport(Part):
 
 
 class VoteReport(Part):
-    """One judge's vote: on a round, on the debate, or before its first word."""
+    """One judge's vote: the pre-debate vote, or one on a round or on the debate."""
 
     judge: str
     """The judge's seat."""
     place: Literal["start", "round", "final"]
-    """Before the first word, on a round, or after the last word."""
+    """`start` for a pre-debate vote, `round`, or `final`."""
     round: int | None
     """Counted from 1; null outside the rounds."""
     turns: tuple[str, ...]

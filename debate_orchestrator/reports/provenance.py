@@ -126,7 +126,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
         yield _info(ONE_ROUND, f"With one round, {unanswered}.")
     if debate.opened.context:
         names = ", ".join(quoted(file.name) for file in debate.opened.context)
-        yield _info("material", f"Material on hand: {names}.")
+        yield _info("context", f"Context files: {names}.")
     if settings.search:
         yield _info("search", "Debaters could search the web.")
 
@@ -384,7 +384,7 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "Judges", str(len(debate.judges))
         yield "Votes that must count", str(max(1, settings.quorum))
         yield "Sides exchanged for a second vote", "yes" if settings.mirror else "no"
-        yield "A vote before the first word", "yes" if settings.blind else "no"
+        yield "A pre-debate vote", "yes" if settings.blind else "no"
     if debate.max_cost is not None:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 

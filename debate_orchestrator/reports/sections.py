@@ -327,7 +327,7 @@ def _conduct(report: ReportModel) -> Iterator[str]:
         if quotes := [quote for turn in turns for quote in turn.quotes]:
             verified = sum(quote.verified for quote in quotes)
             times = "once" if len(quotes) == 1 else f"{len(quotes)} times"
-            yield f"{name} quoted the material {times}; {verified:,} of these the material holds."
+            yield f"{name} quoted the context files {times}; {verified:,} of these they hold."
 
 
 def _named_faults(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:

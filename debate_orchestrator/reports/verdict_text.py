@@ -372,7 +372,7 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
         yield behind
     if verdict.winner == NO_DECISION:
         why = wording.shortfall(verdict.votes, verdict.quorum, report.seats.__getitem__)
-        yield why or "No vote before the debate counts, so that nothing can have been gained by it."
+        yield why or "No pre-debate vote counts, so that nothing can have been gained by it."
     if len(verdict.votes) > 1:
         yield wording.votes_sentence(verdict)
     if any(vote.is_pair for vote in judging.votes) and verdict.winner != NO_DECISION:

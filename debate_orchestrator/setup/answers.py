@@ -116,13 +116,13 @@ SETTING_TEXTS = {
         label="Mirrored votes",
     ),
     "quorum": SettingText("judges whose votes must count for a decision; more than half by default", "# 2", "N"),
-    "blind": SettingText("judges also vote before the first word is said", "# true", label="Votes before the debate"),
+    "blind": SettingText("judges also cast a pre-debate vote", "# true", label="Pre-debate votes"),
     "each_round": SettingText(
         "judges also vote after every round, in formats in which that is optional",
         "# true",
         label="Votes after every round",
     ),
-    "until_dry": SettingText(
+    "until_no_new_ground": SettingText(
         "end the debate after the round in which the judge finds no new ground; rounds: auto does this too",
         "# true",
         label="Until no new ground",
@@ -177,7 +177,7 @@ def make_settings(
     elif values.get("positions") == {}:
         problems.append(value_problem("positions", {}, format))
     if values["rounds"] == AUTO:
-        values |= {"rounds": format.rounds.maximum, "until_dry": True}
+        values |= {"rounds": format.rounds.maximum, "until_no_new_ground": True}
     values["rounds"] = parse_rounds(values["rounds"], 999) or values["rounds"]
     if isinstance(values["issues"], list):
         values["issues"] = tuple(values["issues"])

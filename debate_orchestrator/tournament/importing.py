@@ -64,7 +64,7 @@ class ColumnMap(FrozenModel):
     """pro, con, tie, or a side's model. Without this column, the scores decide."""
     scores: dict[str, tuple[str, str]] = Field(default={}, max_length=rows.MAX_DIMENSIONS)
     """Dimension to the columns of pro's and con's points."""
-    round: str | None = Field(default=None, alias="turn")
+    round: str | None = None
     """The round after which the ballot was cast; the last one of a debate is on the whole of it."""
     mirrored: str | None = None
     """Whether the judge saw the sides exchanged. The row holds the sides as they are."""

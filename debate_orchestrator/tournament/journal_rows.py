@@ -313,7 +313,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
 
 
 def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> Iterator[BallotRow]:
-    """Every ballot of a journal that is valid, save those cast before the first word; all as the panel's own."""
+    """Every ballot of a journal that is valid, save pre-debate votes; all as the panel's own."""
     turns = {turn.id: turn for turn in debate.report.turns}
     judge_names = _judge_names(debate, names)
     for vote in debate.report.votes:

@@ -84,7 +84,7 @@ class Limiter:
                 self._configured[name] = Bucket(per_minute, now)
         self._stated = dict[str, Bucket]()
         self.in_flight = 0
-        self._max_in_flight = limits.at_once or MAX_CONCURRENCY
+        self._max_in_flight = limits.concurrency or MAX_CONCURRENCY
         self._allowed, self._allowed_since, self._slow_growth = float(FIRST_CONCURRENCY), now, False
         self._paused_until, self._throttled_in_a_row = 0.0, 0
         self.throttled = 0
@@ -96,7 +96,7 @@ class Limiter:
 
     def share(self, workers: int) -> None:
         """Keeps to one part of the limits that the spec sets, of as many as there are workers."""
-        self._max_in_flight = max(1, (self._limits.at_once or MAX_CONCURRENCY) // workers)
+        self._max_in_flight = max(1, (self._limits.concurrency or MAX_CONCURRENCY) // workers)
         for name, bucket in self._configured.items():
             bucket.per_minute = getattr(self._limits, name) / workers
 

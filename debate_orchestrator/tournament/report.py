@@ -253,7 +253,7 @@ def _rows(table: Table, needs: str, order: Sequence[str]) -> tuple[list[dict[str
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     rows = [row for row in rows if row[needs] is not None]
     is_cut, rank = False, {name: n for n, name in enumerate(order)}
-    for column in (*_NAME_COLUMNS, "turn"):
+    for column in (*_NAME_COLUMNS, "round"):
         if column in table.columns:
             names = dict.fromkeys(row[column] for row in rows)
             if len(names) > _MAX_SHOWN:

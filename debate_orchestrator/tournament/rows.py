@@ -57,7 +57,7 @@ class RoleUsage(JournaledModel):
     """From each request to its reply, added up; None if it was not measured."""
     words: _Total | None = None
     """Words of the speeches; None if they are not known."""
-    declined_turns: _Total = Field(default=0, alias="refusals")
+    declined_turns: _Total = 0
 
 
 class DebateRow(JournaledModel):
@@ -104,7 +104,7 @@ class BallotRow(JournaledModel):
     """None if the ballot decides nothing."""
     scores: dict[str, tuple[_Number, _Number]] = {}
     """Dimension to the points of pro and con; empty if sides are not scored."""
-    round: _Count | None = Field(default=None, alias="turn")
+    round: _Count | None = None
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
     mirrored: bool = False

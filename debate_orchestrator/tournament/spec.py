@@ -67,7 +67,7 @@ class RateLimits(FrozenModel):
     output_tokens: _Amount = None
     tokens: _Amount = None
     """Tokens per minute of both kinds together."""
-    at_once: _Amount = None
+    concurrency: _Amount = None
     """Calls at the same time."""
 
 
@@ -117,7 +117,7 @@ class TournamentSpec(FrozenModel):
     max_cost: float | None = Field(default=None, gt=0, lt=MAX_COST, strict=True)
     limits: dict[str, RateLimits] = {}
     """By the kind of provider, or by the name or spec of a model."""
-    lengths: dict[str, PhaseLengths] = Field(default={}, alias="budgets")
+    lengths: dict[str, PhaseLengths] = {}
     """The maximum length of speeches, by phase."""
     settings: dict[str, Any] = {}
     added: tuple[str, ...] = ()
@@ -250,7 +250,7 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _format_problems(data: Mapping[str, Any], loaded_format: Format) -> Iterator[str]:
     phases = dict.fromkeys(phase.name for phase in (*loaded_format.before, *loaded_format.round, *loaded_format.after))
-    yield from _unknown("budgets", data.get("budgets"), phases, f"a phase of the format {loaded_format.name}")
+    yield from _unknown("lengths", data.get("lengths"), phases, f"a phase of the format {loaded_format.name}")
     if JUDGE not in loaded_format.seats and _pool(data):
         yield f"judges: the format {loaded_format.name} has no judge. Leave this key out."
     judges = data.get("judges")

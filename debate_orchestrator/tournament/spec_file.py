@@ -44,7 +44,7 @@ from debate_orchestrator.util.errors import (
 
 ROUND_ROBIN = "round robin"
 DEFAULT_FORMAT = "panel"
-_COPIED_KEYS = ("sides", "first", "repetitions", "seed", "max_cost", "limits", "budgets")
+_COPIED_KEYS = ("sides", "first", "repetitions", "seed", "max_cost", "limits", "lengths")
 """Keys whose values `tournament.json` has as they are."""
 KEYS = ("tag", "models", "judges", "topics", "pairs", "format", *_COPIED_KEYS, *DEBATE_SETTINGS)
 _OFF_BY_DEFAULT = {name: False for name in ("issues", "brief") if name in DEBATE_SETTINGS}

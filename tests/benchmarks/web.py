@@ -39,7 +39,7 @@ SITE: dict[str, Any] = {
     "offers": {"one": {"about": "x", "cast": _SEATS, "max_cost": 5.0, "rounds": 2, "issues": False, "brief": False}},
     "max_cost": 100_000,
     "debates_per_visitor": 1_000,
-    "at_once": 60,
+    "concurrency": 60,
 }
 
 

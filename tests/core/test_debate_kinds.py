@@ -1,4 +1,4 @@
-"""Debates of other kinds: optional votes, labels and swings, refusals that end them, forms, clerks, no judge at all."""
+"""Debates of other kinds: optional votes, labels and swings, declines that end them, forms, clerks, no judge at all."""
 
 from __future__ import annotations
 

@@ -177,11 +177,11 @@ def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
 
 
 @for_each([((True,), 1), ((True, False), 3), ((True, False, False), 3), ((True, True, False), 1)])
-def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -> None:
-    """With until_dry the rounds end once most judges find no new ground, and what follows them follows."""
+def test_a_debate_without_new_ground_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -> None:
+    """With until_no_new_ground the rounds end once most judges find no new ground, and what follows them follows."""
     seats = ["judge"] if len(dry) == 1 else [f"judge-{n}" for n in range(1, len(dry) + 1)]
     script = {f"1.verdict.{seat}": {"dry": word} for seat, word in zip(seats, dry, strict=True)}
-    debate, played = play(fold([opened(3, len(dry), until_dry=True)]), script)
+    debate, played = play(fold([opened(3, len(dry), until_no_new_ground=True)]), script)
     assert {turn.round for turn in debate.turns.values() if turn.round} == set(range(1, rounds + 1))
     assert debate.complete and played[-1][0].startswith("final.dissent")
     assert (schedule.no_new_ground_slot_id(debate) or "")[:1] == ("1" if rounds == 1 else "")

@@ -164,7 +164,7 @@ def test_a_finding_of_one_of_two_ballots_does_not_count(finding: dict[str, Any])
     of_names = set(ROUND_VOTES) if "dry" not in finding else set()
     for turns in ({"1.verdict.judge"}, {"1.verdict.judge.mirrored"}, of_names):
         script = {turn: nothing | (finding if turn in turns else {}) for turn in ROUND_VOTES}
-        debate = mirrored(2, script=script, until_dry=True)
+        debate = mirrored(2, script=script, until_no_new_ground=True)
         assert findings_of(debate) == (None, False, ()), turns
         assert "2.constructive.a" in debate.turns
 

@@ -219,7 +219,7 @@ def test_every_phase_has_a_seat_and_a_name_of_its_own() -> None:
 
 
 def test_a_vote_before_the_rounds_is_blind() -> None:
-    """A vote before the first word has the option blind: as any other vote it counts nowhere."""
+    """A pre-debate vote has the option blind: as any other vote it counts nowhere."""
     with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
         make_format(before=[BALLOT])
 

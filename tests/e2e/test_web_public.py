@@ -86,7 +86,7 @@ def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
 def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
     """A second debate waits, says so, and begins on the page that is open; that of the third says that it is
     next. Words are there before a speech is whole."""
-    with served_public(folder, {"offers": {"slow": {**spoken(folder), "rounds": 1}}, "at_once": 1}) as server:
+    with served_public(folder, {"offers": {"slow": {**spoken(folder), "rounds": 1}}, "concurrency": 1}) as server:
         home = f"http://127.0.0.1:{server.port}/"
         windows = [context.new_page() for _ in range(3)]
         for number, window in enumerate(windows):

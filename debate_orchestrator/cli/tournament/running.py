@@ -50,7 +50,7 @@ _SHOWN = 5
 
 def _run_flags(parser: argparse.ArgumentParser) -> None:
     about = "debates at the same time; 50 by default, and 500 with --batch"
-    parser.add_argument("--at-once", metavar="N", help=about)
+    parser.add_argument("--concurrency", metavar="N", help=about)
     about = "put calls into the vendors' batches, at half the price; a stage of the debates may take hours"
     parser.add_argument("--batch", action="store_true", help=about)
     about = "ask the judges again in debates without a usable decision, too"
@@ -116,7 +116,7 @@ def _read_flags(arguments: argparse.Namespace) -> None:
     """Puts the values of `_run_flags` in place of their texts. Raises BadSettings where they don't go together."""
     if arguments.batch and arguments.cluster is not None:
         raise BadSettings("--batch can't be used with --cluster: the debates of a batch are run by one process.")
-    arguments.at_once = specs.concurrency(arguments.at_once or ("500" if arguments.batch else "50"))
+    arguments.concurrency = specs.concurrency(arguments.concurrency or ("500" if arguments.batch else "50"))
     arguments.quiet = arguments.quiet or arguments.json or arguments.events
 
 
@@ -143,7 +143,7 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
     run = TournamentRun(
         tournament,
         permissions=flags.permissions_of(arguments),
-        concurrency=arguments.at_once,
+        concurrency=arguments.concurrency,
         retry_failed=arguments.retry_failed,
         on_change=on_change,
         batches=batches,

@@ -135,10 +135,10 @@ def _source(tournament: Tournament) -> consent.ConsentSubject:
 
 
 def concurrency(text: str) -> int:
-    """The value of --at-once."""
+    """The value of --concurrency."""
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10_000:
         return int(text)
-    raise BadSettings(f"--at-once must be a number from 1 to 10,000, not {text!r}.")
+    raise BadSettings(f"--concurrency must be a number from 1 to 10,000, not {text!r}.")
 
 
 _FILE = "tournament.yaml"
@@ -166,7 +166,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
     add_spec(parser)
     parser.add_argument("--to", metavar="FILE", help="write the whole schedule there, as JSON")
     parser.add_argument("--batch", action="store_true", help="estimate the cost with `run --batch`")
-    parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
+    parser.add_argument("--concurrency", metavar="N", default="50", help="debates at the same time; 50 by default")
     flags.add_json(parser)
 
 
@@ -177,10 +177,10 @@ def plan(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.plan import SCHEDULE_PREFIX, estimate_tournament, make_schedule, schedule_text
     from debate_orchestrator.tournament.spec import price_notes
 
-    at_once = concurrency(arguments.at_once)
+    max_debates = concurrency(arguments.concurrency)
     spec = read_spec(arguments)
     schedule = make_schedule(spec)
-    expected = estimate_tournament(spec, schedule, at_once, batch=arguments.batch)
+    expected = estimate_tournament(spec, schedule, max_debates, batch=arguments.batch)
     if arguments.to and (path_kept := write_over(arguments.to, schedule_text(schedule), SCHEDULE_PREFIX, "a schedule")):
         print_status(f"The schedule that was there is kept as {path_kept}.")
     if arguments.json:

@@ -99,7 +99,7 @@ class SiteRules(FrozenModel):
     max_cost_per_day: Dollars | None = None
     max_cost: Dollars | None = None
     """For all debates together, in a day and in total; None if nothing costs money."""
-    at_once: Count = 4
+    concurrency: Count = 4
     """Debates that run at the same time."""
     queue: Count = 20
     """Debates that may wait for their turn."""

@@ -201,7 +201,7 @@ class Site:
         self.limits = VisitorLimits(rules, earlier_charges())
         self._topic_screener = TopicScreener(rules.moderation)
         self.served_debates = ServedDebates(public_reasons, log)
-        self.queue = StartQueue(self.served_debates, rules.at_once, rules.queue, self._ended)
+        self.queue = StartQueue(self.served_debates, rules.concurrency, rules.queue, self._ended)
 
     # Starting
 
