@@ -143,7 +143,7 @@ def test_what_was_sent_before_is_sent_again() -> None:
 
 
 def test_a_mirrored_judge_hears_it_of_the_sides_as_they_are_there() -> None:
-    """A question that names a side names the other one to a judge who sees the sides exchanged."""
+    """A question that names a side names the other one to a judge who sees the sides swapped."""
     events = asked("Is Researcher A serious?", "judge", until="1.verdict.judge", mirror=True, rounds=1)
     briefs = shown_when_due(events)
     assert "- Is Researcher A serious?" in briefs["1.verdict.judge"]

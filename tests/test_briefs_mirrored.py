@@ -94,7 +94,7 @@ def test_every_speech_is_under_the_others_name() -> None:
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
-def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
+def test_the_order_within_a_phase_is_swapped(first: str) -> None:
     """Who spoke last in a phase comes first, and where it had heard the other, the brief says so."""
     other = "ab".replace(first, "")
     _, made = pair("2.verdict.judge", first=first, rounds=2)
@@ -105,7 +105,7 @@ def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
         for n, kinds in ((1, ("opening", "challenge", "rebuttal")), (2, ("constructive", "challenge", "rebuttal")))
         for name in kinds
         for side in (first, other)
-    ], "the ids in their words are exchanged, as their places are"
+    ], "the ids in their words are swapped, as their places are"
     after = [re.search(rf"\n{MARKER}: the speech above was given after (\S+), and with", block) for block in blocks]
     assert [found and found[1] for found in after] == [
         *(f"1.opening.{other}", *[None] * 5),

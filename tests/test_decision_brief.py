@@ -106,7 +106,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     data = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert data["issues"]["issues"][0] == {"id": "I1", "question": "Question 1?", "standing": "untouched"}
     assert data["brief"]["by_case"][-1] == {"if": "you must move", "then": "Move soon.", "sure": 70}
-    assert (data["brief"]["differs"], data["brief"]["held_exchanged"], data["brief"]["shortcomings"]) == (
+    assert (data["brief"]["differs"], data["brief"]["held_mirrored"], data["brief"]["shortcomings"]) == (
         True,
         None,
         [],

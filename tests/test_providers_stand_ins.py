@@ -173,7 +173,7 @@ def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path:
 
 
 def test_it_replays_the_debate_that_was_recorded(recording: Path) -> None:
-    """A topic that holds the recorded one, a part of it, and exchanged positions are refused before any turn."""
+    """A topic that holds the recorded one, a part of it, and swapped positions are refused before any turn."""
     recorded = fold(read(recording).events).opened
     topic, (first, second) = recorded.settings.topic, recorded.settings.positions.values()
     for changed in ({"topic": f"{topic} So?"}, {"topic": topic[1:]}, {"positions": {"a": second, "b": first}}):

@@ -184,11 +184,11 @@ def test_what_differs_is_said_at_the_top() -> None:
     assert made.notes[0].startswith("The topics differ")
     for part in ("Run 2 debates: “Vim or Emacs?”", "The formats differ", "strictness differs: run 1", "of run 4"):
         assert [one for one in made.notes if part in one], part
-    assert "In run 5 the sides are exchanged; here they have their letters of run 1." in made.notes
+    assert "In run 5 the sides are swapped; here they have their letters of run 1." in made.notes
     assert text.index("The topics differ") < text.index("## Runs")
 
 
-def test_exchanged_positions_exchange_names_and_texts_too() -> None:
+def test_swapped_positions_swap_names_and_texts_too() -> None:
     """Where a run is told by the letters of run 1, so are its speakers, and the sides that its texts name."""
     cast = {"a": ("command:cat-lover",), "b": ("command:dog-lover",), "judge": ("host",)}
     say = script_of(

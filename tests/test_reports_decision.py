@@ -153,9 +153,9 @@ def test_what_was_not_checked() -> None:
         "Run through files by an agent host or by hand; no model is on record.",
         "With one round, Researcher A, who spoke first, could not answer the other side.",
         "No source that the debaters cite was looked up: this format has no seat for that.",
-        "No judge voted with the sides exchanged, so an effect of their order is not ruled out.",
+        "No judge voted with the sides swapped, so an effect of their order is not ruled out.",
     )
-    assert not any("exchanged, so" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
+    assert not any("swapped, so" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
     assert not any("With one round" in one for one in first_screen(adversarial(rounds=2)).unchecked)
     given = report_model("question", {}, material="Six people.")
     assert not any("passage.txt" in one for one in first_screen(given).unchecked)

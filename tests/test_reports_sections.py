@@ -64,7 +64,7 @@ def test_a_mirrored_vote_is_told_twice() -> None:
         ["Judge 2", "A (60%)", "B (90%)", "no", "an abstention, since it changed"],
         ["Judge 3", "A (50%)", "no ballot that counts", "-", "absent"],
     ]
-    assert "1 of 2 votes changed when the sides were exchanged." in made
+    assert "1 of 2 votes changed when the sides were swapped." in made
 
 
 def test_a_vote_of_two_models_is_reported() -> None:
@@ -84,7 +84,7 @@ def test_a_vote_of_two_models_is_reported() -> None:
         text = markdown.render(build_report(entries(made)))
         if len(turns) == 1:
             assert "| Judge | A (75%) | A (75%), by another model | \\- | A |" in text
-            assert "Held with the sides exchanged" not in text
+            assert "Held with the sides swapped" not in text
         else:
             assert "| Judge | A (75%) | A (75%) | yes | A |" in text
             assert "A (75%), by another model |" in section(text, "How It Was Judged")
@@ -94,7 +94,7 @@ def test_a_vote_of_two_models_is_reported() -> None:
     made[differing] = ballot.model_copy(update={"data": {**ballot.data, "winner": "b"}, "reply": spec})
     text = markdown.render(build_report(entries(made)))
     assert "| Judge | B (75%) | A (75%), by another model | \\- | an abstention, since two models disagree |" in text
-    assert "B (75%); A (75%) with the sides exchanged, by another model" in section(text, "How It Was Judged")
+    assert "B (75%); A (75%) with the sides swapped, by another model" in section(text, "How It Was Judged")
     assert "Judge has ballots of two models that disagree." in text
 
 

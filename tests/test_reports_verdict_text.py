@@ -121,7 +121,7 @@ def test_a_panel_that_declares_nothing() -> None:
             {"final.verdict.judge.mirrored": {"winner": "a"}},
             1,
             1,
-            "0 of 1 vote count, and 1 is needed: Judge changed its vote when the sides were exchanged.",
+            "0 of 1 vote count, and 1 is needed: Judge changed its vote when the sides were swapped.",
         ),
         (
             {

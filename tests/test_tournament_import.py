@@ -187,7 +187,7 @@ def test_an_empty_cell_is_no_name(debate: Run) -> None:
     assert "Rows without a judge, which cast no vote: 2 (the first: line 5)." in printed["notes"]
 
 
-def test_exchanged_sides_are_read_in_each_form(debate: Run) -> None:
+def test_swapped_sides_are_read_in_each_form(debate: Run) -> None:
     """Yes and no may be written in many ways; what is neither is taken as no and said."""
     cells = ("Y", "0", "on", "", "maybe")
     printed = import_rows(debate, [row(f"d{n}", "a", "b", "pro", mirrored=cell) for n, cell in enumerate(cells)])

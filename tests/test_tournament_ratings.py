@@ -130,7 +130,7 @@ def test_models_that_never_met_are_not_compared(debate: Run) -> None:
 
 @pytest.mark.usefixtures("few_draws")
 def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
-    """Without exchanged sides there is no side effect, and without both orders none of speaking second."""
+    """Without swapped sides there is no side effect, and without both orders none of speaking second."""
     import_rows(debate, [row(f"d{n}", "a", "b", "pro" if n % 3 else "con", topic=f"t{n}") for n in range(9)])
 
     ran = debate("tournament", "rate", "t", "--json")
@@ -144,7 +144,7 @@ def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
 
 @pytest.mark.usefixtures("few_draws")
 def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
-    """A vote that changes when the sides are exchanged counts in no panel, rating or agreement; the note has the
+    """A vote that changes when the sides are swapped counts in no panel, rating or agreement; the note has the
     number. One that is an abstention on one of the two did not change, and counts nowhere either."""
     rows = [row("d0", "a", "b", winner, judge="shy", mirrored=n) for n, winner in enumerate(("pro", "abstain"))]
     rows += [row("d1", "a", "b", "abstain", judge="shy", mirrored=n) for n in range(2)]
@@ -161,9 +161,9 @@ def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
 
     assert [(one["won"], one["tied"]) for one in ran.json["elo"]] == [(1, 3), (0, 3)]
     said = " ".join(ran.err.split())
-    assert "2 of 9 votes that were cast twice changed when the sides were exchanged" in said
+    assert "2 of 9 votes that were cast twice changed when the sides were swapped" in said
     assert "their judge abstained in one of the two ballots: 1." in said
-    assert "Ballots with the sides exchanged whose judge cast no other, which are no votes: 1." in said
+    assert "Ballots with the sides swapped whose judge cast no other, which are no votes: 1." in said
 
 
 @pytest.mark.parametrize(("library", "verb"), [("numpy", "rate"), ("vl_convert", "report")])

@@ -127,7 +127,7 @@ def _rules(format: Format) -> Iterator[str]:
         return
     yield f"Judges: {format.judge_count} unless others are named (--judge, once for each)."
     if format.mirror:
-        yield "Every judge also votes with the sides exchanged; a vote that flips does not count (--no-mirror: once)."
+        yield "Every judge also votes with the sides swapped; a vote that flips does not count (--no-mirror: once)."
     if format.decided_by == "swing":
         yield "The side that gained more votes since the pre-debate vote wins."
 

@@ -320,7 +320,7 @@ class Format(FrozenModel):
             for record_keys, fields in _records((name,), shape):
                 record_name = ".".join(key for key in record_keys if key != "fields")
                 if {"a", "b"} <= set(fields) and not _is_same_kind(fields["a"], fields["b"]):
-                    problem = f"{record_name}.a and {record_name}.b must be of one kind, since sides may be exchanged"
+                    problem = f"{record_name}.a and {record_name}.b must be of one kind, since sides may be swapped"
                     yield ("shapes", *record_keys, "b"), problem
                 for key, field in fields.items():
                     field_keys = ("shapes", *record_keys, key)

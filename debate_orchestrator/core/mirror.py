@@ -3,10 +3,10 @@
 A judge who judges the arguments alone finds for the same position in the mirrored debate. Mirroring it once more gives
 back the original. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
 What a source says stays word for word: verified quotes, and fields of a reply that hold words of a page. So do
-addresses of pages. In code, only turn ids, tags in brackets and names of several words are exchanged.
+addresses of pages. In code, only turn ids, tags in brackets and names of several words are swapped.
 
 A tag names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is right`). Where names end in a letter
-(`Debater A`), speakers also use the letter alone. Neither is exchanged in a debate whose topic or positions have it
+(`Debater A`), speakers also use the letter alone. Neither is swapped in a debate whose topic or positions have it
 (`Should we choose vendor A?`), nor letters where its material tells of A and B: what is debated must be the same in
 both texts. In any other debate only speakers call something A or B, and call it the other's letter in the mirrored
 text. What has its name elsewhere stays: `R2 = 0.91`, `DeepSeek R1`, `vitamin A`, `plan B`, and the article. The words
@@ -50,7 +50,7 @@ class Mirror:
         self._pattern = _pattern(self._other, self._names, self._tags, tags_alone, self._letters)
         self._debated, self._material = debated, tuple(material)
         self._texts: dict[str, str] = {}
-        """Texts that were exchanged to what they are then: all judges of a panel hear the same."""
+        """Texts that were swapped to what they are then: all judges of a panel hear the same."""
         self._left_in_code = {"alone", "letter"} | (set() if all(" " in name for name in self._names) else {"name"})
 
     def side(self, name: str) -> str:
@@ -87,7 +87,7 @@ class Mirror:
 
     @cached_property
     def plain(self) -> Mirror:
-        """The one of a debate on nothing: it exchanges whatever may look like a side's."""
+        """The one of a debate on nothing: it swaps whatever may look like a side's."""
         return Mirror(self._format)
 
     @cached_property

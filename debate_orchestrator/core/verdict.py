@@ -89,7 +89,7 @@ class Vote(FrozenModel):
     @property
     def is_pair(self) -> bool:
         """Whether one judge cast a ballot on the debate as it was, and one on the mirrored debate. Those of two models,
-        of which one replaced the other, do not show what exchanging the sides does."""
+        of which one replaced the other, do not show what swapping the sides does."""
         return self.shown_mirrored and not self.absent and is_one_judge(self)
 
     @property

@@ -1,7 +1,7 @@
 """Several debates of one topic, or several judgings of one debate, side by side: tables and sentences as plain data.
 
-Runs are numbered as they are given. Sides go by their letters; a run in which the positions of the first are exchanged
-is shown with its sides exchanged back.
+Runs are numbered as they are given. Sides go by their letters; a run in which the positions of the first are swapped
+is shown with its sides swapped back.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     yield from _setup_differences(runs)
     for run in runs[1:]:
         if run.mirrored:
-            yield f"In run {run.number} the sides are exchanged; here they have their letters of run 1."
+            yield f"In run {run.number} the sides are swapped; here they have their letters of run 1."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
     first_runs: dict[str, int] = {}

@@ -134,8 +134,8 @@ class DecisionBriefReport(Part):
     """The side that won the debate, which is another question; null if neither did."""
     differs: bool
     """Whether the advice goes against the side that argued better."""
-    held_mirrored: bool | None = Field(serialization_alias="held_exchanged")
-    """Whether the result held when judges saw the sides exchanged; null if they did not."""
+    held_mirrored: bool | None
+    """Whether the result held when judges saw the sides swapped; null if they did not."""
     judges_for: tuple[int, int] | None
     """The number of judges of the panel who voted for the result, and the size of the panel; null for a single
     judge, and without a decision."""

@@ -69,7 +69,7 @@ class TurnReport(Part):
     reply came."""
     shape: Shape = Field(default={}, exclude=True)
     mirrored: bool = False
-    """Whether a judge saw the debate with the sides exchanged."""
+    """Whether a judge saw the debate with the sides swapped."""
     counted: bool | None = None
     """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
     parsed_ballot: ParsedBallot | None = Field(default=None, exclude=True)
@@ -152,11 +152,11 @@ class VoteReport(Part):
     round: int | None
     """Counted from 1; null outside the rounds."""
     turns: tuple[str, ...]
-    """The turns in which it was cast: two if it was also cast with the sides exchanged."""
+    """The turns in which it was cast: two if it was also cast with the sides swapped."""
     original: ParsedBallot | None = Field(serialization_alias="straight")
     """The ballot on the debate as it was; null if none is valid."""
     mirrored: ParsedBallot | None
-    """The ballot on the debate with the sides exchanged; null if none is valid, or none was asked for."""
+    """The ballot on the debate with the sides swapped; null if none is valid, or none was asked for."""
     absent: bool
     """Whether a ballot is missing, so that nothing of it counts."""
     stable: bool

@@ -231,8 +231,8 @@ def _counts(report: ReportModel) -> Iterator[str]:
     if judging.mirrored:
         everyone = all(vote.is_pair or vote.absent for vote in votes)
         voters = "Each judge" if everyone else "Each judge who was not replaced in between"
-        yield f"{voters} also voted on the debate with the sides exchanged. A vote that changed is an abstention."
-        yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
+        yield f"{voters} also voted on the debate with the sides swapped. A vote that changed is an abstention."
+        yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were swapped."
 
 
 def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
@@ -258,8 +258,8 @@ def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
     ballot = cite(inline_markdown(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
     if vote.stable or vote.mirrored is None:
         return ballot
-    exchanged = wording.ballot_line(vote.mirrored, report.judging.scales)
-    return phrase(ballot, "; ", inline_markdown(exchanged), " with the sides exchanged", _by_another(vote))
+    swapped = wording.ballot_line(vote.mirrored, report.judging.scales)
+    return phrase(ballot, "; ", inline_markdown(swapped), " with the sides swapped", _by_another(vote))
 
 
 def _by_another(*votes: Vote) -> str:

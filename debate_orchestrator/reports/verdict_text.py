@@ -101,7 +101,7 @@ def result_line(report: ReportModel) -> str:
     if report.only_stand_ins_judged:
         return wording.NO_JUDGE
     mirrored_text = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_mirrored]
-    sentences = [who_argued_better(report), f"Held with sides exchanged: {mirrored_text}"]
+    sentences = [who_argued_better(report), f"Held with sides swapped: {mirrored_text}"]
     if decision_brief.judges_for is not None:
         sentences.append("Judges for this result: {} of {}".format(*decision_brief.judges_for))
     if decision_brief.differs and decision_brief.sides_with:
@@ -376,7 +376,7 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
     if len(verdict.votes) > 1:
         yield wording.votes_sentence(verdict)
     if any(vote.is_pair for vote in judging.votes) and verdict.winner != NO_DECISION:
-        yield f"Held with the sides exchanged: {judging.mirrored - judging.flipped} of {judging.mirrored} votes."
+        yield f"Held with the sides swapped: {judging.mirrored - judging.flipped} of {judging.mirrored} votes."
 
 
 def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
@@ -465,7 +465,7 @@ def _unchecked(report: ReportModel) -> Iterator[str]:
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
             yield note.text
     if report.verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):
-        seen_once = "No judge voted with the sides exchanged"
+        seen_once = "No judge voted with the sides swapped"
         if not all(map(is_one_judge, report.judging.votes)):
-            seen_once = "No model voted both with the sides as they were and with the sides exchanged"
+            seen_once = "No model voted both with the sides as they were and with the sides swapped"
         yield f"{seen_once}, so an effect of their order is not ruled out."

@@ -180,9 +180,7 @@ def _why_not_counted(vote: Vote) -> str:
 
 def what_changed(vote: Vote) -> str:
     """The predicate of a judge whose two ballots on a debate do not agree."""
-    return (
-        "changed its vote when the sides were exchanged" if vote.is_pair else "has ballots of two models that disagree"
-    )
+    return "changed its vote when the sides were swapped" if vote.is_pair else "has ballots of two models that disagree"
 
 
 def whole_percent(share: Fraction) -> str:

@@ -111,7 +111,7 @@ SETTING_TEXTS = {
         "calls that share a prompt cache wait for the first of them: cheaper, and a little slower", "false"
     ),
     "mirror": SettingText(
-        "every judge also votes on the debate with the sides exchanged; a vote that flips does not count",
+        "every judge also votes on the debate with the sides swapped; a vote that flips does not count",
         "# true",
         label="Mirrored votes",
     ),

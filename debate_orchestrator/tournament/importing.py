@@ -67,7 +67,7 @@ class ColumnMap(FrozenModel):
     round: str | None = None
     """The round after which the ballot was cast; the last one of a debate is on the whole of it."""
     mirrored: str | None = None
-    """Whether the judge saw the sides exchanged. The row holds the sides as they are."""
+    """Whether the judge saw the sides swapped. The row holds the sides as they are."""
     repeat: str | None = None
     """A number or name for each time that a judge judged the same debate."""
     label: str | None = None

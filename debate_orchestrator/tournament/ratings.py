@@ -441,7 +441,7 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
             "compare models within a group only; so do Elo ratings."
         )
     if fit.side is None:
-        yield "The schedule can't tell a side effect from the strengths: no models met with the sides exchanged."
+        yield "The schedule can't tell a side effect from the strengths: no models met with the sides swapped."
     if fit.second_speaker is None:
         yield (
             "The effect of speaking second can't be told apart: it takes debates in which pro speaks first and others "

@@ -108,9 +108,9 @@ class BallotRow(JournaledModel):
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
     mirrored: bool = False
-    """Whether the judge saw the sides exchanged."""
+    """Whether the judge saw the sides swapped."""
     counted: bool = True
-    """Whether it counts: False if the judge said something else when the sides were exchanged."""
+    """Whether it counts: False if the judge said something else when the sides were swapped."""
     repeat: _Count = 0
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
     label: _Name | None = None
@@ -238,21 +238,21 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
 
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
-    """The number of votes that changed when the sides were exchanged, and of ballots that make no such pair."""
+    """The number of votes that changed when the sides were swapped, and of ballots that make no such pair."""
     original = {row.pair_key: row for row in ballots if not row.mirrored}
     mirrored = [row for row in ballots if row.mirrored and row.final]
     pairs = [(original[row.pair_key], row) for row in mirrored if row.pair_key in original]
     cast_twice = [row for row, other in pairs if row.stated is not None and other.stated is not None]
     if cast_twice:
         flipped = sum(not row.counted for row in cast_twice)
-        what = f"{flipped} of {len(cast_twice)} votes that were cast twice changed when the sides were exchanged"
+        what = f"{flipped} of {len(cast_twice)} votes that were cast twice changed when the sides were swapped"
         yield what + (f" and {_is(flipped)} left out of every rating and vote count." if flipped else ".")
     elif ballots:
-        yield "No vote was checked by exchanging the sides: how many would change is not known."
+        yield "No vote was checked by swapping the sides: how many would change is not known."
     if abstained := sum((row.stated is None) != (other.stated is None) for row, other in pairs):
         yield f"Votes left out since their judge abstained in one of the two ballots: {abstained:,}."
     if alone := len(mirrored) - len(pairs):
-        yield f"Ballots with the sides exchanged whose judge cast no other, which are no votes: {alone:,}."
+        yield f"Ballots with the sides swapped whose judge cast no other, which are no votes: {alone:,}."
 
 
 def _debates(count: int) -> str:

@@ -97,7 +97,7 @@ class Judges(FrozenModel):
     exclude: Exclude = "models"
     """The models that may not judge: the debaters' own, or all of their vendors."""
     mirror: bool = Field(default=False, strict=True)
-    """Whether every judge also votes with the sides exchanged."""
+    """Whether every judge also votes with the sides swapped."""
 
 
 class TournamentSpec(FrozenModel):

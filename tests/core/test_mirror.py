@@ -23,13 +23,13 @@ from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
 
-EXCHANGE = Mirror(ADVERSARIAL)
+SWAP = Mirror(ADVERSARIAL)
 
 
 def sincere(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """A script in which a judge says the same of the positions in both presentations."""
     shape = ADVERSARIAL.shapes["final" if turn.startswith("final") else "ballot"]
-    return {turn: ballot, f"{turn}.mirrored": EXCHANGE.structured_reply(shape, ballot)}
+    return {turn: ballot, f"{turn}.mirrored": SWAP.structured_reply(shape, ballot)}
 
 
 def biased(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:

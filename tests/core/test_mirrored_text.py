@@ -1,4 +1,4 @@
-"""A debate with its sides exchanged: everything that says who is who changes places, and doing it twice leads back."""
+"""A debate with its sides swapped: everything that says who is who changes places, and doing it twice leads back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RESEARCHERS = Mirror(ADVERSARIAL)
 
 
 def named(first: str, second: str, tags: tuple[str, str] = ("A", "B"), **rules: Any) -> Mirror:
-    """The exchange of two sides of those names, in a format with these rules."""
+    """The swap of two sides of those names, in a format with these rules."""
     seats = {side: PLAIN["seats"][side] | {"name": name} for side, name in zip("ab", (first, second), strict=True)}
     seats = {side: seat | {"tag": tag} for (side, seat), tag in zip(seats.items(), tags, strict=True)}
     return Mirror(make_format(seats=seats | {"judge": PLAIN["seats"]["judge"]}, **rules))
@@ -113,8 +113,8 @@ OTHERS_NAMES = [
 
 def test_each_side_goes_by_the_others_name() -> None:
     """Names, in whatever letters and across a line's end, turn ids and tags are those of the other side."""
-    for text, exchanged in OTHERS_NAMES:
-        assert (RESEARCHERS.text(text), RESEARCHERS.text(exchanged)) == (exchanged, text), text
+    for text, swapped in OTHERS_NAMES:
+        assert (RESEARCHERS.text(text), RESEARCHERS.text(swapped)) == (swapped, text), text
 
 
 UNNAMED = [
@@ -154,7 +154,7 @@ def test_what_names_no_side_stays() -> None:
     ]
 )
 def test_letters_of_both_sides_in_a_sentence(text: str, mirrored: str) -> None:
-    """Both are exchanged where a verb or a word with a vowel follows; an article stays."""
+    """Both are swapped where a verb or a word with a vowel follows; an article stays."""
     mirror = named("Debater A", "Debater B")
     assert mirror.text(text) == mirrored and mirror.text(mirrored) == text
 
@@ -171,10 +171,10 @@ ARGUED = "R1's figures are old. R2 has newer ones. I ask R1 for its source. " * 
 )
 def test_no_word_keeps_the_tags_of_a_speech(remark: str) -> None:
     """What else a speech says, and wherever it does, all that is said of a side in it is said of the other."""
-    exchanged = ARGUED.replace("R1", "R0").replace("R2", "R1").replace("R0", "R2")
+    swapped = ARGUED.replace("R1", "R0").replace("R2", "R1").replace("R0", "R2")
     for before, after in (("", remark), (remark, "")):
         mirrored = RESEARCHERS.text(f"{before} {ARGUED}{after}")
-        assert exchanged in mirrored, mirrored
+        assert swapped in mirrored, mirrored
 
 
 def test_a_tag_alone_names_its_side() -> None:
@@ -215,10 +215,10 @@ def test_a_tag_alone_names_its_side() -> None:
 )
 def test_a_letter_of_what_is_debated_is_the_same_in_both_texts(row: tuple[str, bool]) -> None:
     """`Vendor A` of a topic or a position is no side, so that no position is turned into the other's; names are."""
-    topic, exchanged = row
+    topic, swapped = row
     mirror = make_plan(opened(1).with_settings(topic=topic)).mirror
     text, other = "Vendor A is cheap, says Researcher A.", "Vendor A is cheap, says Researcher B."
-    assert mirror.text(text) == (other.replace("Vendor A", "Vendor B") if exchanged else other)
+    assert mirror.text(text) == (other.replace("Vendor A", "Vendor B") if swapped else other)
 
 
 @for_each(
@@ -231,9 +231,9 @@ def test_a_letter_of_what_is_debated_is_the_same_in_both_texts(row: tuple[str, b
 )
 def test_letters_of_the_material_are_the_same_in_both_texts(row: tuple[str, bool]) -> None:
     """Letters that it calls two things by are never a side's, so that no speech says the opposite of it."""
-    text, exchanged = row
+    text, swapped = row
     plan = make_plan(opened(1).model_copy(update={"context": (ContextFile(name="trial.md", text=text),)}))
-    assert (plan.mirror.text("So A is safe.") == "So B is safe.") is exchanged
+    assert (plan.mirror.text("So A is safe.") == "So B is safe.") is swapped
 
 
 def test_short_names_keep_to_their_own_letters() -> None:
@@ -269,8 +269,8 @@ def test_a_verified_quote_stays_as_its_source_has_it() -> None:
 @pytest.mark.parametrize("pair", PAIRS)
 @many
 @given(text=texts)
-def test_a_text_exchanged_twice_is_what_it_was(pair: str, text: str) -> None:
-    """Whatever a text holds, exchanging the sides in it twice changes nothing."""
+def test_a_text_swapped_twice_is_what_it_was(pair: str, text: str) -> None:
+    """Whatever a text holds, swapping the sides in it twice changes nothing."""
     assert PAIRS[pair].text(PAIRS[pair].text(text)) == text
 
 
@@ -335,7 +335,7 @@ GIVEN: dict[str, Any] = {
     "inner": {"seat": "a", "a": "Anna holds", "b": "Ben holds"},
     "rows": [ROW | {"a": {"turns": ["1.x.a"]}, "b": {"turns": ["1.x.b", "2.x.b"]}}],
 }
-EXCHANGED: dict[str, Any] = {
+SWAPPED: dict[str, Any] = {
     "scores": {"a": {"wit": 2}, "b": {"wit": 1}},
     "winner": "b",
     "side": None,
@@ -361,15 +361,15 @@ EXCHANGED: dict[str, Any] = {
 ANNA = Mirror(Format.model_validate(PLAIN))
 
 
-def test_every_kind_of_field_is_exchanged() -> None:
+def test_every_kind_of_field_is_swapped() -> None:
     """Scores, choices, turns, texts, and whatever is told of either side, nested too, change places."""
-    assert ANNA.structured_reply(KINDS, GIVEN) == EXCHANGED
-    assert ANNA.structured_reply(KINDS, EXCHANGED) == GIVEN
+    assert ANNA.structured_reply(KINDS, GIVEN) == SWAPPED
+    assert ANNA.structured_reply(KINDS, SWAPPED) == GIVEN
     assert list(ANNA.structured_reply(KINDS, GIVEN)) == list(GIVEN)
 
 
 MIRRORED = ("lighthouse-ledger", "rewrite-in-rust")
-"""Debates of an earlier version in which judges also voted with the sides exchanged."""
+"""Debates of an earlier version in which judges also voted with the sides swapped."""
 ARTICLES = {"A missing", "A man", "A rewrite", "A tenth"}
 """Every `A` in them that names no side, with the word after it."""
 
@@ -383,19 +383,19 @@ def said(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", MIRRORED)
 def test_no_side_keeps_its_letter(name: str) -> None:
-    """In every speech and ballot of the mirrored debates each letter that names a side is exchanged."""
+    """In every speech and ballot of the mirrored debates each letter that names a side is swapped."""
     journal = EARLIER / f"{name}{JOURNAL}"
     mirror = fold(read(journal).events).mirror
     letter = re.compile(r"(?<![\w.&/+-])([AB])(?![\w&/+-]|\.\w)")
-    exchanged = 0
+    swapped = 0
     for text in said(name):
         other = mirror.text(text)
         assert mirror.text(other) == text
         for before, after in zip(letter.finditer(text), letter.finditer(other), strict=True):
             following = " ".join(text[before.start() :].split()[:2])
             assert (before[1] == after[1]) is (following in ARTICLES), following
-            exchanged += before[1] != after[1]
-    assert exchanged > 15
+            swapped += before[1] != after[1]
+    assert swapped > 15
 
 
 def test_a_mirrored_ballot_names_the_right_side() -> None:
