@@ -113,10 +113,10 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
     assert Path("t/SHA256SUMS.edited-2").read_text().endswith("# my words\n")
     assert Path("t/csv/elo.csv").read_bytes() != before
     Path("t/rows.jsonl").write_text(text, encoding="utf-8")
-    Path("t/csv/refusals.csv").unlink()
-    Path("t/csv/refusals.csv").mkdir()
+    Path("t/csv/declined_turns.csv").unlink()
+    Path("t/csv/declined_turns.csv").mkdir()
     assert debate("tournament", "report", "t").code == 2 and Path("t/csv/elo.csv").read_bytes() == before
-    Path("t/csv/refusals.csv").rmdir()
+    Path("t/csv/declined_turns.csv").rmdir()
     Path("t/rows.jsonl").write_text(changed, encoding="utf-8")
     third = debate("tournament", "report", "t")
     assert third.code == 0 and "is kept as" not in third.err, third.err

@@ -103,16 +103,16 @@ def test_repeats_and_turns_are_kept_apart_from_votes(debate: Run) -> None:
     rows = []
     for n, (first, second) in enumerate(((2, 3), (5, 5), (9, 7))):
         side = ("con", "tie", "pro")[n]
-        rows.append(row(f"d{n}", "a", "b", "tie", turn=1, repeat=1, score=5))
-        rows.append(row(f"d{n}", "a", "b", side, turn=2, repeat=1, score=first))
-        rows.append(row(f"d{n}", "a", "b", side, turn=2, repeat=2, score=second))
+        rows.append(row(f"d{n}", "a", "b", "tie", round=1, repeat=1, score=5))
+        rows.append(row(f"d{n}", "a", "b", side, round=2, repeat=1, score=first))
+        rows.append(row(f"d{n}", "a", "b", side, round=2, repeat=2, score=second))
     printed = import_rows(debate, rows)
 
     assert printed["ballots"] == 9
     consistency = table("self_consistency")[0]
     assert (consistency["debates"], consistency["same_outcome_rate"]) == ("3", "1")
     assert float(consistency["pearson"]) == pytest.approx(0.9966, abs=1e-4)
-    assert [(one["turn"], one["mean_score"], one["mean_change"]) for one in table("score_by_round")] == [
+    assert [(one["round"], one["mean_score"], one["mean_change"]) for one in table("score_by_round")] == [
         ("1", "5", ""),
         ("2", "5.333333", "0.333333"),
     ]
