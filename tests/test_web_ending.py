@@ -99,8 +99,8 @@ def test_a_view_that_the_end_cuts_short_says_so() -> None:
 
 SLOW = """
 import sys, threading
-from debate_orchestrator.util import threads
-threads.SHUTDOWN_SECONDS, threads.EXIT_SECONDS = 0.1, {seconds}
+from debate_orchestrator.util import coroutines
+coroutines.SHUTDOWN_SECONDS, coroutines.EXIT_SECONDS = 0.1, {seconds}
 from debate_orchestrator.engine import library
 
 def held(*_):
@@ -108,7 +108,7 @@ def held(*_):
     threading.Event().wait()
 
 def held_in_the_pool(*_):
-    threads._pool().submit(held)
+    coroutines._pool().submit(held)
     threading.Event().wait()
 
 library.render = {work}

@@ -102,7 +102,7 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     model_problems = cast_providers.cast_problems(
         {seat: models[seat] for seat in seats_of_cast(format) if seat in models}
     )
-    # With a problem of a named model, that the other seats have no default is not told.
+    # With a problem of a named model, that the other seats have no default is not reported.
     model_of_seat = (lambda seat: HOST) if model_problems else default_model
     try:
         settings = make_settings(values, format, REPORT, model_of_seat, _locations_of_keys(arguments.answers))

@@ -79,7 +79,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
         return problems
 
     print_log_records()
-    # The names in what is told come from the database, and could add lines of their own.
+    # The names in these messages come from the database, and could add lines of their own.
     notify = ignore if arguments.quiet else log_line
     async with open_database(arguments.url, notify) as database:
         worker = Worker(

@@ -137,7 +137,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def describe(error: BaseException, reason: BaseException) -> str:
-    """The `reason` of an exception by its kind and, quoted, its words. Of a parser of HTTP only the kind is told: it
+    """The `reason` of an exception by its kind and, quoted, its words. Of a parser of HTTP only the kind is given: it
     quotes the line that it failed at, and cuts it, so that the rest of a key there would not be recognised."""
     parsing = next((type(inner) for inner in reversed(_chain(error)) if type(inner).__module__ == _HTTP_PARSER), None)
     if parsing:

@@ -177,7 +177,7 @@ def build_report(
     entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None = None, *, journal: str = ""
 ) -> ReportModel:
     """The report of a journal and of these ballots of reviewers. `journal` is its path, for errors.
-    Raises DamagedJournal if its events do not fit, or can't be told."""
+    Raises DamagedJournal if its events do not fit, or no report can be made of them."""
     with as_damaged_journal(journal):
         return _report(entries, reviewer_ballots)
 

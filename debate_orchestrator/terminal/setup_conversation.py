@@ -344,7 +344,7 @@ class SetupConversation(SetupBase):
         return path
 
     def _reformat(self) -> None:
-        """Asks for another format. Answers that it takes stay; others are told, and are asked for or have defaults."""
+        """Asks for another format. Answers that it takes stay; others are named, and are asked for or have defaults."""
         names = [name for name in resources.format_names() if name != rejudge.FORMAT]
         choices = tuple((name, self._make_questions(name).format.about) for name in names)
         question = Question(self.texts.questions[_FORMAT].text, (), choices, self.setup_questions.format.name)

@@ -1,6 +1,6 @@
 """Reads the spec of a tournament from a YAML file, which is a shorter way to write a `tournament.json`.
 
-Every problem is told at once, with the nearest key or name for each.
+Every problem is reported at once, with the nearest key or name for each.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
     await _prepare(conninfo, address)
     import procrastinate
 
-    for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `note_unreachable`
+    for name in ("psycopg", "procrastinate"):  # `note_unreachable` reports it in one sentence
         logging.getLogger(name).setLevel(logging.CRITICAL)
     pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "configure": _load_any_time}
     pool |= {"timeout": _RECONNECT_SECONDS, "reconnect_timeout": _RECONNECT_SECONDS}

@@ -71,7 +71,7 @@ class DatabaseJournals:
             raise
         finally:
             try:
-                with suppress(TimeoutError, LockedJournal, PermanentFailure):  # told where the answers are named
+                with suppress(TimeoutError, LockedJournal, PermanentFailure):  # reported where the answers are named
                     async with running_timeout(timeout):
                         await journal.wait_until_handed_over()
             finally:
@@ -218,7 +218,7 @@ class ClusterBudget:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self.ending_calls.discard(task)
         if not task.cancelled():
-            task.exception()  # a refusal is told by the next call, which can't be counted either
+            task.exception()  # a refusal is reported by the next call, which can't be counted either
 
 
 class BudgetedProvider(Provider):
