@@ -7,7 +7,7 @@ import selectors
 
 
 class FakeClockLoop(asyncio.SelectorEventLoop):
-    """An event loop that leaps over every wait. What comes without a timer, such as the end of a process, it waits for
+    """An event loop that skips every wait. What comes without a timer, such as the end of a process, it waits for
     as others do."""
 
     def __init__(self) -> None:
@@ -15,12 +15,12 @@ class FakeClockLoop(asyncio.SelectorEventLoop):
         chosen = selectors.DefaultSelector()
         select = chosen.select
 
-        def leap(timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        def select_and_skip(timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
             ready = select(None if timeout is None else 0)
             self.now += 0 if ready else timeout or 0
             return ready
 
-        chosen.select = leap  # type: ignore[method-assign]
+        chosen.select = select_and_skip  # type: ignore[method-assign]
         super().__init__(chosen)
 
     def time(self) -> float:
@@ -28,7 +28,7 @@ class FakeClockLoop(asyncio.SelectorEventLoop):
 
 
 def skipped_seconds() -> float:
-    """The seconds over which the running loop has leaped."""
+    """The seconds that the running loop has skipped."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, FakeClockLoop)
     return loop.now

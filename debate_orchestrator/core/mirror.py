@@ -74,10 +74,10 @@ class Mirror:
         """A text in which each side goes by the other's name, in turn ids and tags too, but for verified quotes,
         addresses and code."""
         if text not in self._texts:
-            self._texts[text] = self._exchanged(text)
+            self._texts[text] = self._swapped(text)
         return self._texts[text]
 
-    def _exchanged(self, text: str) -> str:
+    def _swapped(self, text: str) -> str:
         pieces, end = list[str](), 0
         for match in self._naming(text):
             if match.lastgroup != "letter" or not self.leaves_letters:
