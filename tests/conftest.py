@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from debate_orchestrator.cli import main
 from debate_orchestrator.host import turns_folder
-from debate_orchestrator.util import redact
+from debate_orchestrator.util import redact, signals
 from debate_orchestrator.util.redact import StreamRedactor
 
 if TYPE_CHECKING:
@@ -51,6 +51,12 @@ MODEL_VARIABLES = {
 }  # fmt: skip
 STATED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief")
 """Flags of a debate in which nothing is to be settled before the first speech."""
+
+
+@pytest.fixture(autouse=True)
+def no_signal_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No signal came in the second before a test."""
+    monkeypatch.setattr(signals, "_last_signal", signals._LastSignal())
 
 
 @pytest.fixture

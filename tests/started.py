@@ -65,6 +65,22 @@ class Started:
         if self.look() is None:
             os.kill(self.pid, sign)
 
+    def interrupt(self) -> None:
+        """Sends it a Ctrl-C, which is passed on to it once it has answered: the two count as one."""
+        self.signal(signal.SIGINT)
+        self.hear("Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them.")
+        self.signal(signal.SIGINT)
+        time.sleep(0.2)
+
+    def give_up_calls(self, sign: signal.Signals) -> None:
+        """Has it give up the calls under way, by this signal; a Ctrl-C gives up none until another one comes a second
+        later."""
+        if sign == signal.SIGINT:
+            self.interrupt()
+            assert self.look() is None, self._said()
+            time.sleep(1)
+        self.signal(sign)
+
     def end(self, within: float = PATIENCE) -> Ended:
         """Waits for its end; AssertionError, with what it said so far, where that does not come."""
         until = time.monotonic() + within

@@ -60,12 +60,12 @@ def until(found: int, server: Server) -> None:
 
 
 def test_an_interrupt_awaits_what_is_paid_for(server: Server) -> None:
-    """One interrupt: the reply under way is awaited and saved, no other call is made, and the way on is printed."""
+    """One interrupt, also if it is passed on: the reply under way is awaited and saved, no other call is made, and the
+    way on is printed."""
     server.held = 2
     with started(*RUN) as process:
         until(2, server)
-        process.signal(signal.SIGINT)
-        process.hear("Stopping: waiting for running calls")
+        process.interrupt()
         server.held = 0
         ended = process.end()
     debate = fold(read(J).events)
@@ -84,10 +84,7 @@ def test_a_second_interrupt_leaves_them(server: Server) -> None:
     server.whole = 50.0
     with started(*RUN) as process:
         until(1, server)
-        process.signal(signal.SIGINT)
-        time.sleep(0.3)
-        assert process.look() is None
-        process.signal(signal.SIGINT)
+        process.give_up_calls(signal.SIGINT)
         ended = process.end(within=25)
 
     assert ended.code == 130
@@ -96,13 +93,14 @@ def test_a_second_interrupt_leaves_them(server: Server) -> None:
 
 
 def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
-    """SIGTERM: the process does not wait for the rest of an answer, and says how to go on; what had been streamed is on
-    record, and `resume` asks for that turn again."""
+    """SIGTERM, also right after a Ctrl-C: the process does not wait for the rest of an answer, and says how to go on;
+    what had been streamed is on record, and `resume` asks for that turn again."""
     server.between = lambda request: 0.2
     with started(*RUN) as process:
         until(1, server)
         time.sleep(1.5)
         server.between = lambda request: 600.0
+        process.interrupt()
         process.signal(signal.SIGTERM)
         ended = process.end()
     (left,) = (event for event in read(J).events if isinstance(event, CallFailed))

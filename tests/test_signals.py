@@ -20,6 +20,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.host import turns_folder
 from debate_orchestrator.providers import anthropic
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util import coroutines, signals
 
 J = "r.journal.jsonl"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -136,6 +137,25 @@ def test_a_second_signal_changes_nothing(first: signal.Signals, second: signal.S
     assert (ran.stdout, ran.stderr, ran.returncode) == ("", "debate: interrupted; all is saved.\n", 130)
 
 
+def test_an_interrupt_for_an_editor_is_no_first_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Ctrl-C that is meant for another program cancels nothing, nor does the one after it."""
+    monkeypatch.setattr(signals, "_REPEAT_SECONDS", 0.0)
+    done, is_in_editor = list[str](), iter((True, True, False))
+
+    def stop() -> bool:
+        done.append("stop")
+        return not next(is_in_editor)
+
+    async def interrupted() -> None:
+        with signals.interrupts_acting(lambda: done.append("cancel"), stop):
+            for _ in range(4):
+                signal.raise_signal(signal.SIGINT)
+                await asyncio.sleep(0)
+
+    coroutines.run(interrupted())
+    assert done == ["stop", "stop", "stop", "cancel"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", SIGNALS)
 def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: Server) -> None:
@@ -145,10 +165,7 @@ def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: 
     for requests, command in ((1, OPEN), (2, ("step", J))):
         with started(*command) as process:
             asked(server, requests)
-            process.signal(sign)
-            if sign == signal.SIGINT:
-                process.hear("Stopping: waiting for running calls")
-                process.signal(sign)
+            process.give_up_calls(sign)
             ended = process.end(within=30)
         assert ended.code == 130 and "Traceback" not in ended.err
         assert f"interrupted; 0 replies saved. Continue with `debate resume {J}`." in ended.err
@@ -163,8 +180,7 @@ def interrupt_once(server: Server, requests: int, command: tuple[str, ...]) -> s
     server.held = requests
     with started(*command) as process:
         asked(server, requests)
-        process.signal(signal.SIGINT)
-        process.hear("Stopping: waiting for running calls, since they are paid for.")
+        process.interrupt()
         server.held = 0
         ended = process.end(within=30)
     assert ended.code == 130 and "Traceback" not in ended.err
@@ -201,10 +217,7 @@ def test_positions_that_are_given_up_may_be_billed(sign: signal.Signals, server:
     server.held = 1
     with started("run", *DERIVING, "--quiet") as process:
         asked(server, 1)
-        process.signal(sign)
-        if sign == signal.SIGINT:
-            process.hear("Stopping: waiting for running calls")
-            process.signal(sign)
+        process.give_up_calls(sign)
         ended = process.end(within=30)
     assert ended.code == 130 and "Traceback" not in ended.err
     assert "no debate was opened, and nothing is saved. 1 call of anthropic:m may have been billed." in ended.err

@@ -57,16 +57,6 @@ def full(process: Started, server: Server, requests: int) -> None:
     server.held = 0
 
 
-def end(process: Started, sign: signal.Signals) -> None:
-    """Ends a process that waits for room: the first Ctrl-C gives nothing up."""
-    process.signal(sign)
-    if sign == signal.SIGINT:
-        process.hear("Stopping: waiting for running calls")
-        time.sleep(0.7)
-        assert process.look() is None
-        process.signal(sign)
-
-
 def asked(journal: str = J) -> list[str]:
     """The turns that were asked for, as often as they were."""
     return [event.turn_id for event in read(journal).events if isinstance(event, CallIntended)]
@@ -100,7 +90,7 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
         full(process, server, 5)
         for turn in JUDGES:
             process.hear(f"{turn}: its reply")
-        end(process, sign)
+        process.give_up_calls(sign)
         ended = process.end(within=20)
 
     assert ended.code == 130
@@ -132,7 +122,7 @@ def test_a_step_says_what_is_lost(sign: signal.Signals, server: Server) -> None:
             full(process, server, 3)
             for judge in JUDGES:
                 process.hear(f"{judge}: its reply")
-            end(process, sign)
+            process.give_up_calls(sign)
             ended = process.end(within=20)
 
     assert ended.code == 130, ended
@@ -156,7 +146,7 @@ def test_derived_positions_wait_for_room(server: Server, ends: signal.Signals | 
         server.held = 0
         process.hear("the positions that were derived for")
         if ends:
-            end(process, ends)
+            process.give_up_calls(ends)
         else:
             limit(process, None)
         ended = process.end(within=30)

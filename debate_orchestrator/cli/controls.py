@@ -10,7 +10,6 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from debate_orchestrator.cli.interrupts import handled_signals
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import CallIntended, Event, ReplyEvent
@@ -22,6 +21,7 @@ from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import DebateError, ExternalError, Interrupted
+from debate_orchestrator.util.signals import interrupts_acting
 from debate_orchestrator.util.terminal_text import moves
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _OFFER_SECONDS = 120
 """Seconds for which the list of issues may be changed before the debate continues by itself."""
 _CANCEL_DELAY = 0.1
-"""Seconds from SIGTERM to the loop's cancellation, in which a wait for the disk can report what is lost."""
+"""Seconds from a signal to the loop's cancellation, in which a wait for the disk can report what is lost."""
 
 
 class KeyMode(Enum):
@@ -249,16 +249,20 @@ class Controls:
 
     # Signals
 
-    def interrupt(self) -> None:
-        """Handles Ctrl-C outside of a person's editor: quits; a second cancels calls, and the wait for the disk."""
+    def interrupt(self) -> bool:
+        """Handles the first Ctrl-C: quits, or cancels where the user has quit by a key. Returns False in a person's
+        editor, for which it is meant."""
         if self._turn_taker is not None and self._turn_taker.is_in_other_program:
-            return
-        if self.user_quit and self._task is not None:
-            self._task.cancel()
-        self.quit()
+            return False
+        if self.user_quit:
+            self.cancel()
+        else:
+            self.quit()
+        return True
 
-    def terminate(self) -> None:
-        """Handles SIGTERM and SIGHUP: cancels the calls under way, and keeps the part of each reply that has come."""
+    def cancel(self) -> None:
+        """Handles SIGTERM, SIGHUP and the second Ctrl-C: cancels the calls under way, of each of which the part that
+        has come is kept, and the wait for the disk."""
         self._leave()
         if self._task is not None:
             asyncio.get_running_loop().call_later(_CANCEL_DELAY, self._task.cancel)
@@ -345,7 +349,7 @@ async def control(
     way, the second, SIGTERM or SIGHUP leaves them. Raises Interrupted if work is left then."""
     controls = Controls(session, live, on_event, turn_taker)
     try:
-        with handled_signals(controls.interrupt, controls.terminate):
+        with interrupts_acting(controls.cancel, controls.interrupt):
             async with terminal_control(live, controls.press) as terminal:
                 controls.begin(terminal)
                 try:

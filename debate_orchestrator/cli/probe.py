@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
-from debate_orchestrator.cli.interrupts import graceful_stop_of_calls
 from debate_orchestrator.cli.output import print_json, print_problems, print_result, print_status
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
@@ -71,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
         print_status(f"{len(run.pending())} of {len(run.tasks)} ballots to go: {run.estimate().sentence()}")
-    failures = coroutines.run(_run(run, quiet=quiet))
+    failures = _ask(run, quiet=quiet)
     card = run.scorecard()
     for path, text in _documents(card, report).items():
         # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
@@ -147,10 +146,13 @@ def _documents(card: Data, report: str) -> dict[str, str]:
     return {report: markdown(card), report.removesuffix(".md") + ".json": data}
 
 
-async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
+def _ask(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the replies under way, the second one leaves them."""
     stop = asyncio.Event()
     failures: list[ExternalError] = []
+
+    async def ask() -> None:
+        failures.extend(await run.run(stop, on_event, remember))
 
     def on_event(debate: DebateState, event: Event) -> None:
         text = getattr(event, "problem", "")
@@ -164,12 +166,12 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     def remember(journal: JournalWriter) -> None:
         consent.remember(consent.source_of_journal(journal.path, journal.entries), _BALLOT)
 
-    with graceful_stop_of_calls(stop) as interruption:
-        failures = await run.run(stop, on_event, remember)
-    if interruption.requested:
+    try:
+        coroutines.run(ask(), stop, print_status)
+    except KeyboardInterrupt:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         print_problems(list(problems))
-        raise Interrupted(_saved_sentence(run))
+        raise Interrupted(_saved_sentence(run)) from None
     return failures
 
 

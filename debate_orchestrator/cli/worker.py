@@ -8,15 +8,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
-from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, print_result
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.risks import WANTS
 from debate_orchestrator.util import coroutines
+from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import Interrupted, PermanentFailure, saved_but_for
 from debate_orchestrator.util.log import log_line, print_log_records
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.signals import interrupts_acting
 
 if TYPE_CHECKING:
     from debate_orchestrator.cli.tournament.progress import Progress
@@ -92,13 +93,18 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
         )
         notify(f"Waiting for debates from {database.address}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with graceful_stop(worker.stop, worker.cancel_jobs, notify=log_line) as interruption:
+
+        def stop() -> None:
+            log_line(STOPPING)
+            worker.stop()
+
+        with interrupts_acting(worker.cancel_jobs, stop) as interrupts:
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()
             with suppress(asyncio.CancelledError):
                 await showing
-        return interruption.requested, worker.lost_count
+        return interrupts.came, worker.lost_count
 
 
 async def _show(progress: Progress) -> None:

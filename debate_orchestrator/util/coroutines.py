@@ -11,25 +11,29 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
 from functools import cache, partial
-from threading import Thread, Timer, current_thread, main_thread
+from threading import Thread, Timer
 from typing import Any, TypeVar
 
 from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import Notify, ignore
-from debate_orchestrator.util.signals import interrupting
+from debate_orchestrator.util.signals import LoopInterrupts, handled_by, in_main_thread, interrupting
 
 Result = TypeVar("Result")
 
 STOPPING = "Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them."
 
 
-def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = None, notify: Notify = ignore) -> Result:
+def run(
+    coroutine: Coroutine[Any, Any, Result],
+    stop: asyncio.Event | None = None,
+    notify: Notify = ignore,
+    message: str = STOPPING,
+) -> Result:
     """The coroutine's result, from an event loop of its own, as `asyncio.run`.
 
     While it runs, a signal that would raise KeyboardInterrupt cancels the coroutine instead: raised in the loop's own
@@ -37,29 +41,39 @@ def run(coroutine: Coroutine[Any, Any, Result], stop: asyncio.Event | None = Non
     coroutine has returned. Signals with another handler keep it, and so do all of them outside the main thread.
 
     With `stop`, the first Ctrl-C cancels nothing: it sets `stop`, on which the coroutine ends once the replies under
-    way are saved, and `notify` gets a sentence. What fails after that is reported, too.
+    way are saved, and `notify` gets the `message`. What fails after that is reported, too.
     """
-    if current_thread() is not main_thread():
+    if not in_main_thread():
         return asyncio.run(coroutine)
-    raising = {signum: signal.getsignal(signum) for signum in interrupting()}
-    interrupt = _Interrupt(stop, notify)
+    interrupts = LoopInterrupts()
+
+    def ask_to_stop() -> None:
+        assert stop is not None
+        notify(message)
+        stop.set()
+
+    async def interruptible() -> Result:
+        task = asyncio.current_task()
+        assert task is not None
+        with interrupts.acting(task.cancel, ask_to_stop if stop is not None else None):
+            if interrupts.came:
+                raise asyncio.CancelledError
+            return await coroutine
+
     try:
-        for signum in raising:
-            signal.signal(signum, interrupt)
-        result = asyncio.run(interrupt.cancelling(coroutine))
+        with handled_by(interrupts, interrupting()):
+            result = asyncio.run(interruptible())
     except asyncio.CancelledError:
-        if not interrupt.came:
+        if not interrupts.came:
             raise
     except ExternalError as error:
-        if stop is None or not interrupt.came:
+        if stop is None or not interrupts.came:
             raise
         for problem in error.problems:
             notify(problem)
     finally:
         coroutine.close()  # where a signal came before it began
-        for signum, handler in raising.items():
-            signal.signal(signum, handler)
-    if interrupt.came:
+    if interrupts.came:
         raise KeyboardInterrupt
     return result
 
@@ -70,39 +84,6 @@ def cancel_later() -> None:
     assert task is not None
     task.uncancel()
     task.cancel()
-
-
-class _Interrupt:
-    """A signal handler that cancels one task; with `stop`, the first Ctrl-C asks it to stop."""
-
-    def __init__(self, stop: asyncio.Event | None, notify: Notify) -> None:
-        self.came = False
-        self._stop, self._notify = stop, notify
-        self._task: asyncio.Task[Any] | None = None
-
-    def __call__(self, signum: int, *_: object) -> None:
-        first, self.came = not self.came, True
-        if self._task is None:
-            return
-        if first and signum == signal.SIGINT and self._stop is not None:
-            self._task.get_loop().call_soon_threadsafe(self._ask_to_stop, self._stop)
-        else:
-            self._task.cancel()
-            self._task.get_loop().call_soon_threadsafe(lambda: None)  # wakes a loop that waits
-
-    def _ask_to_stop(self, stop: asyncio.Event) -> None:
-        self._notify(STOPPING)
-        stop.set()
-
-    async def cancelling(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """The coroutine's result; CancelledError once a signal has come."""
-        self._task = asyncio.current_task()
-        try:
-            if self.came:
-                raise asyncio.CancelledError
-            return await coroutine
-        finally:
-            self._task = None
 
 
 # Threads: a pool in which debates alone are saved and rendered, and daemon threads for work that may never end

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
-from debate_orchestrator.cli.interrupts import graceful_stop_of_calls, handled_signals
 from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_result, print_status
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
@@ -33,6 +32,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.signals import interrupts_acting
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -155,7 +155,12 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
         print_status(
             f"{len(tournament.schedule) - unfinished:,} of {plural(len(tournament.schedule), 'debate')} complete."
         )
-    interrupted = coroutines.run(_run(run, progress, arguments))
+    interrupted, stop = False, asyncio.Event()
+    message = f"{STOPPING} Batches under way are left to `resume`." if arguments.batch else STOPPING
+    try:
+        coroutines.run(_run(run, progress, arguments, stop), stop, print_status, message)
+    except KeyboardInterrupt:
+        interrupted = True
     resume = command("tournament resume", tournament.folder) + (" --batch" if arguments.batch else "")
     return _end(run, progress.numbers(run), arguments, resume, interrupted=interrupted)
 
@@ -182,14 +187,10 @@ def _batches(tournament: Tournament, arguments: argparse.Namespace) -> Batches |
     )
 
 
-async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Namespace) -> bool:
-    """Runs until done or interrupted; whether it was interrupted."""
-    stop = asyncio.Event()
-    message = f"{STOPPING} Batches under way are left to `resume`." if arguments.batch else STOPPING
-    with graceful_stop_of_calls(stop, message) as interruption:
-        async with show_progress(lambda: progress.numbers(run), progress.winners, arguments):
-            await run.run(stop)
-    return interruption.requested
+async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Namespace, stop: asyncio.Event) -> None:
+    """Runs until done, or until `stop` is set."""
+    async with show_progress(lambda: progress.numbers(run), progress.winners, arguments):
+        await run.run(stop)
 
 
 def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str) -> int:
@@ -231,11 +232,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
                 await coordinator.run()
 
         task = asyncio.create_task(work())
-
-        def cancel() -> None:
-            task.cancel()
-
-        with handled_signals(cancel, cancel), suppress(asyncio.CancelledError):
+        with interrupts_acting(task.cancel), suppress(asyncio.CancelledError):
             await task
         interrupted = task.cancelled()
         with suppress(TimeoutError):
