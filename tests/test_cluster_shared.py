@@ -37,24 +37,30 @@ from debate_orchestrator.util.errors import BadFile, OverBudget, PermanentFailur
 MODEL = "anthropic:m"
 PRICE = 0.5
 """US dollars that each call is expected to cost."""
+BROKEN_OFF = Reply(text="It be", brief_digest="", spec=MODEL, cost=0.125)
+"""The part of a reply whose call ended before it did; the cost is not final."""
+PART_PRICE = 3.0
+"""US dollars that a call is estimated at of which that part came."""
 
 
 class Model(Provider):
-    """A model whose reply has a cost, or which fails."""
+    """A model whose reply has a cost, or which fails, or is cancelled in it."""
 
     name, caches = MODEL, True
 
-    def __init__(self, outcome: float | Exception | None = None):
+    def __init__(self, outcome: float | BaseException | None = None):
         self._outcome = outcome
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        if isinstance(self._outcome, Exception):
+        if isinstance(self._outcome, asyncio.CancelledError):
+            on_text(BROKEN_OFF.text)
+        if isinstance(self._outcome, BaseException):
             raise self._outcome
         return Reply(text="x", brief_digest="", spec=self.name, cost=self._outcome)
 
 
 async def begun(
-    budget: ClusterBudget, debate_id: str = "d", outcome: float | Exception | None = None
+    budget: ClusterBudget, debate_id: str = "d", outcome: float | BaseException | None = None
 ) -> BudgetedProvider:
     """A provider whose call of the turn `t` is counted."""
     provider = BudgetedProvider(Model(outcome), budget, debate_id)
@@ -62,10 +68,10 @@ async def begun(
     return provider
 
 
-async def answered(budget: ClusterBudget, outcome: float | Exception) -> None:
+async def answered(budget: ClusterBudget, outcome: float | BaseException) -> None:
     """A call that has ended, and whose end is counted."""
     provider = await begun(budget, outcome=outcome)
-    with suppress(PermanentFailure, TransientError):
+    with suppress(PermanentFailure, TransientError, asyncio.CancelledError):
         await provider.reply(made("t"), lambda text: None)
     await asyncio.gather(*budget.ending_calls)
 
@@ -88,20 +94,19 @@ async def tournament(url: str, max_cost: float) -> AsyncIterator[Database]:
 
 @pytest.fixture(autouse=True)
 def price(monkeypatch: pytest.MonkeyPatch) -> None:
+    def estimated(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float:
+        assert (reply.text, reply.cost) == (BROKEN_OFF.text, None)
+        return PART_PRICE
+
     monkeypatch.setattr(shared, "cost_before_call", lambda spec, brief: PRICE)
+    monkeypatch.setattr(shared, "cost_after_call", estimated)
     monkeypatch.setattr(database_module, "RETRY_SECONDS", 0.01)
 
 
-@pytest.mark.parametrize(
-    "billed",
-    [
-        TransientError("no", maybe_billed=True),
-        TransientError("HTTP 502", partial=Reply(text="It be", brief_digest="", spec="m")),
-    ],
-)
-def test_two_workers_see_the_same_room(billed: TransientError, postgres_server: Postgres, database: str) -> None:
+def test_two_workers_see_the_same_room(postgres_server: Postgres, database: str) -> None:
     """Of two workers that ask at once for the room of one call, one gets it. A call counts with its price from its
-    beginning, and from its end with what it did cost; one that was not made counts no more."""
+    beginning, and from its end with what it did cost, or is estimated at by what came before it broke off; one that
+    was not made counts no more."""
     url = postgres_server.url(database)
 
     async def play() -> list[tuple[Any, ...]]:
@@ -121,8 +126,10 @@ def test_two_workers_see_the_same_room(billed: TransientError, postgres_server: 
                     provider.release(made("t"))
             await asyncio.gather(*budgets[0].ending_calls, *budgets[1].ending_calls)
             rows.append(await counted(first))
-            outcomes = (0.0625, PermanentFailure("no"), TransientError("no"), billed)
-            for outcome in outcomes:
+            await first.execute("UPDATE tournaments SET max_cost = 9")
+            broken_off = TransientError("HTTP 502", partial=BROKEN_OFF)
+            billed = TransientError("no", maybe_billed=True), broken_off, asyncio.CancelledError()
+            for outcome in (0.0625, PermanentFailure("no"), TransientError("no"), *billed):
                 await answered(budgets[1], outcome)
                 rows.append(await counted(first))
             return rows
@@ -134,6 +141,8 @@ def test_two_workers_see_the_same_room(billed: TransientError, postgres_server: 
         (0.0625, 2, 1, 0),
         (0.0625, 3, 2, 0),
         (0.0625 + PRICE, 4, 3, 0),
+        (0.0625 + PRICE + PART_PRICE, 5, 4, 0),
+        (0.0625 + PRICE + 2 * PART_PRICE, 6, 4, 0),
     ]
 
 

@@ -125,6 +125,8 @@ def test_a_refused_option(refuses: Refuses, calls: int, taken: set[str], lacked:
         (402, "This request requires more credits, or fewer max_tokens.", Paused),
         (429, "Rate limit reached: max_tokens a minute.", TransientError),
         (503, "Loading model", TransientError),
+        (504, '{"@context": "https://schema.org"}', TransientError),
+        (520, "max_tokens", TransientError),
         (400, "messages: odd", ProviderFailed),
     ]
 )

@@ -32,7 +32,7 @@ from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.caching import cache_key
 from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import OverBudget, reason
+from debate_orchestrator.util.errors import ExternalError, OverBudget, reason
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import duration, plural
 
@@ -160,6 +160,15 @@ def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = Fals
     received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
     minimum = price_of(spec, input_tokens, output_tokens, batch=batch)
     return min(max(received_cost, minimum), MAX_COST) if received_cost and minimum else minimum
+
+
+def received_part(spec: str, failure: BaseException, pieces: Iterable[str]) -> Reply | None:
+    """What had come of a reply when its call failed, or was given up after these pieces; None if nothing had. Its cost
+    is unknown, since the count of its tokens is not final."""
+    if isinstance(failure, ExternalError):
+        return failure.partial.model_copy(update={"cost": None}) if isinstance(failure.partial, Reply) else None
+    text = "".join(pieces)
+    return Reply(text=text, brief_digest="", spec=spec) if text.strip() else None
 
 
 def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:

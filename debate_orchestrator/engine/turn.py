@@ -20,7 +20,7 @@ from debate_orchestrator.core.fold import CurrentState, would_change
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.engine.budget import Budget, cost_after_call
+from debate_orchestrator.engine.budget import Budget, cost_after_call, received_part
 from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.prompting import replies, reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -237,12 +237,12 @@ class _TurnRun:
         return CallFailed(turn_id=turn, spec=spec, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
 
     async def _record_failure(self, turn_brief: Brief, failure: ExternalError, wait: float | None) -> None:
-        partial = failure.partial if isinstance(failure.partial, Reply) else None
-        if partial is not None:
-            # The token count of a reply that broke off is not final, so its price is unknown.
-            partial = replies.as_stored(self._attributed(turn_brief, partial.model_copy(update={"cost": None})))
-        problem = " ".join(failure.problems)
-        await self._runner.record(self._call_failed(problem, partial, maybe_billed=failure.maybe_billed, wait=wait))
+        part, problem = self._received_part(turn_brief, failure), " ".join(failure.problems)
+        await self._runner.record(self._call_failed(problem, part, maybe_billed=failure.maybe_billed, wait=wait))
+
+    def _received_part(self, turn_brief: Brief, failure: BaseException) -> Reply | None:
+        part = received_part(self._provider.name, failure, self._pieces)
+        return part and replies.as_stored(self._attributed(turn_brief, part))
 
     def _record_given_up(self, turn_brief: Brief, error: BaseException) -> None:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
@@ -253,10 +253,7 @@ class _TurnRun:
         why = (
             f"the program failed ({type(error).__name__})" if isinstance(error, Exception) else "the debate was stopped"
         )
-        text, reply = "".join(self._pieces), None
-        if text.strip():
-            partial = Reply(text=text, brief_digest="", spec=self._provider.name)
-            reply = replies.as_stored(self._attributed(turn_brief, partial))
+        reply = self._received_part(turn_brief, error)
         if self._billed or reply is not None:
             maybe_billed = self._billed and not self._provider.in_batch(turn_brief)
             event = self._call_failed(f"The call was given up, since {why}.", reply, maybe_billed=maybe_billed)

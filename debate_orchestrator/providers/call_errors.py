@@ -33,6 +33,9 @@ _UNREACHABLE_WORDS = (
     "nodename nor servname", "name resolution",
 )  # fmt: skip
 _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficient_quota", "insufficient credit")
+_REFUSED = (425, 429, 529)
+"""Statuses by which a server says that it did not begin with the request. Any other from 500 on, and 408, may be that
+of a gateway which had passed it on."""
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
 
@@ -69,8 +72,8 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
         return TransientError(
             f"{name} gave no answer: {reason}.",
             after=retry_after(headers),
-            maybe_billed=status in (200, 502, 504),  # a gateway had passed it on
-            refused=status in (425, 429, 529),  # a gateway answers 503 too, after it has passed the request on
+            maybe_billed=status not in (409, *_REFUSED),
+            refused=status in _REFUSED,
         )
     if status in (401, 403):
         names = " or ".join(servers.key_names(name)) or "the environment (`debate models` names the variable)"

@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-_NOT_ABOUT_OPTIONS = {401, 402, 403, 429}
-"""Statuses of errors about keys, credit and load. OpenRouter's 402, for one, names `max_tokens` where credit is low."""
+_ABOUT_OPTIONS = {200, 400, 404, 422, 500}
+"""Statuses of errors that may be about an option; 200 is an error within a stream. Others are about keys, credit and
+load, or are of a gateway, and may name an option all the same: OpenRouter's 402 names `max_tokens` where credit is
+low, and the page of a gateway has any words."""
 _LOCATION = re.compile(r"""['"]loc['"]: ?[(\[]([^()\[\]]*)""")
 """The place where pydantic found an invalid field. The rest of its error may repeat the whole request."""
 _UNSPECIFIC = (
@@ -53,7 +55,7 @@ class UnsupportedOptions:
 
     def learn(self, options: Sequence[Option], status: int, error: str) -> bool:
         """Whether an error says that an option is not supported, so that another request may succeed at once."""
-        if status in _NOT_ABOUT_OPTIONS:
+        if status not in _ABOUT_OPTIONS:
             return False
         candidates = [option for option in options if self._variant(option) < len(option.variants) - 1]
         lowered = error.lower()

@@ -16,7 +16,13 @@ from uuid import UUID, uuid4
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine.budget import RUN_AGAIN_HINT, check_max_cost, cost_after_call, cost_before_call
+from debate_orchestrator.engine.budget import (
+    RUN_AGAIN_HINT,
+    check_max_cost,
+    cost_after_call,
+    cost_before_call,
+    received_part,
+)
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.storage.journal import JournalWriter, WaitingLine, now
@@ -247,19 +253,28 @@ class BudgetedProvider(Provider):
         self._end(brief, 0.0, was_made=False, failed=False)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        cost: float | None = None
-        failed = False
+        pieces: list[str] = []
+
+        def on_piece(piece: str) -> None:
+            pieces.append(piece)
+            on_text(piece)
+
         try:
-            reply = await self._provider.reply(brief, on_text)
-            cost = cost_after_call(self.name, brief, reply) if reply.cost is None else reply.cost
-            return reply
-        except ExternalError as error:
-            failed = True
-            if not error.maybe_billed:
-                cost = 0.0
+            reply = await self._provider.reply(brief, on_piece)
+        except BaseException as error:
+            failure = error if isinstance(error, ExternalError) else None
+            is_free = failure is not None and not failure.maybe_billed
+            cost = 0.0 if is_free else self._cost(brief, received_part(self.name, error, pieces))
+            self._end(brief, cost, was_made=True, failed=failure is not None)
             raise
-        finally:
-            self._end(brief, cost, was_made=True, failed=failed)
+        self._end(brief, self._cost(brief, reply), was_made=True, failed=False)
+        return reply
+
+    def _cost(self, brief: Brief, reply: Reply | None) -> float | None:
+        """US dollars of a call by what came of its reply; None if nothing came, or its price is unknown."""
+        if reply is None:
+            return None
+        return cost_after_call(self.name, brief, reply) if reply.cost is None else reply.cost
 
     def _end(self, brief: Brief, cost: float | None, *, was_made: bool, failed: bool) -> None:
         if (call := self._calls.pop(brief.turn_id, None)) is not None:
