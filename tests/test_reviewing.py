@@ -187,7 +187,7 @@ def test_a_name_is_no_path(name: str) -> None:
 
     assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
     assert 0 < len(stem) <= 50
-    assert reviews.path_of("r.ballots", name) == f"r.ballots/{stem}.yaml"
+    assert reviews.ballot_path("r.ballots", name) == f"r.ballots/{stem}.yaml"
 
 
 @given(st.sampled_from(NASTY) | texts | st.text())

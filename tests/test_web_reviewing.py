@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import filing
-from debate_orchestrator.reports.reviews import gather_ballots, stem_of
+from debate_orchestrator.reports.reviews import gather_ballots
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web.guard import LinkedDebate
@@ -141,6 +141,14 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
     own = begun(reviewer, link)
     must_be_alike(own, {"action": "file", **ANSWERS, "field/why": "{}" + " w" * 81})
     must_be_alike(own, {"action": "file", **ANSWERS, "field/final/winner": "{}" + " w" * 81})
+    must_be_alike(own, {"action": "file", **ANSWERS, "field/why": "{}" + "w" * 64_000})
+
+    filed = begun(reviewer, link, "[key]")
+    assert send(reviewer, filed, {"action": "file", **ANSWERS}).headers["location"] == filed
+    with monkeypatch.context() as full:
+        full.setattr(filing, "MAX_BY_LINK", 2)
+        must_be_alike(link, {**begin, "reviewer": "{}"})
+    begun(reviewer, link, "[key]!")
 
     named = begun(reviewer, link, "hunter2hunter")
     assert "Your ballot, hunter2hunter" in reviewer.text(named) and "[key]" not in reviewer.get(named).text
@@ -149,8 +157,12 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
         assert "Your ballot is filed, hunter2hunter" in reviewer.text(named)
     again = send(reviewer, link, {**begin, "reviewer": "hunter2hunter"})
     assert again.status_code == 422 and "There is a review by hunter2hunter already" in again.text
-    files = {path.name for path in Path("debate-report.ballots").iterdir()}
-    assert files == {"ada.draft.yaml", f"{stem_of('[key]')}.yaml"}
+    other = begun(reviewer, link, "hunter2hunter!")
+    assert send(reviewer, other, {"action": "file", **ANSWERS}).headers["location"] == other
+    ballots = gather_ballots("debate-report.ballots", read_journal(JOURNAL).entries)
+    assert (sorted(ballot.reviewer for ballot in ballots.counted), ballots.left_out) == (["[key]"] * 2 + ["[key]!"], ())
+    assert dict(filing.reviewer_names("debate-report.ballots")) == {"ada": False, "[key]": True, "[key]!": True}
+    assert not [path for path in Path("debate-report.ballots").iterdir() if "hunter" in path.name]
 
 
 def test_forms_that_are_sent_twice(reviewer: Visitor, link: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
             raise BadSettings(problem)
         filing.must_be_free(reviewed.folder, name)
         saved_draft = filing.read_draft(reviewed.folder, name, reviewed.digest)
-        draft = reviews.path_of(reviewed.folder, name, reviews.DRAFT) if saved_draft else ""
+        draft = reviews.draft_path(reviewed.folder, name) if saved_draft else ""
         fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(reviewed))
         return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, save).run()

@@ -12,11 +12,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from debate_orchestrator.reports.reviews import DRAFT, MAX_SIZE, SUFFIX, parse_ballot, path_of, read_ballots, stem_of
+from debate_orchestrator.reports.reviews import (
+    DRAFT,
+    MAX_SIZE,
+    SUFFIX,
+    ballot_path,
+    draft_path,
+    is_file_of,
+    parse_ballot,
+    read_ballots,
+)
 from debate_orchestrator.storage.files import encoded, encoded_as_typed, make_folder, write_atomic, write_new
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.redact import redact, redact_all
+from debate_orchestrator.util.redact import redact_all
 from debate_orchestrator.util.sanitize import one_line
 
 READ_KEY = "read"
@@ -28,7 +37,7 @@ _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs
 
 def must_be_free(folder: str, reviewer: str) -> None:
     """Raises BadFile if that reviewer's ballot has been cast: it is never overwritten."""
-    path = path_of(folder, redact(reviewer))
+    path = ballot_path(folder, reviewer)
     if os.path.lexists(path):
         raise BadFile(
             f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has cast, and it stands.",
@@ -39,17 +48,15 @@ def must_be_free(folder: str, reviewer: str) -> None:
 def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
     """Files a ballot without problems and removes the draft that it was; returns its path. Raises BadFile if there is a
     ballot or another draft by that name, or it is too large to be read again."""
-    safe_value = redact_all(dict(value))  # the name too, which the file has
-    must_be_free(folder, safe_value["reviewer"])
-    path, draft = path_of(folder, safe_value["reviewer"]), path_of(folder, value["reviewer"], DRAFT)
-    for taken in {draft, path_of(folder, safe_value["reviewer"], DRAFT)}:
-        if os.path.lexists(taken) and not _is_draft_of(taken, value):
-            raise _begun(taken, value["reviewer"])
-    text, name = _HEAD + to_yaml(safe_value), os.path.basename(path)
-    data = encoded(path, text)
-    if len(data) > MAX_SIZE:
-        raise BadFile(f"{name}: a ballot of {len(data):,} bytes is too large; at most {MAX_SIZE:,} are allowed.")
-    parse_ballot(data.decode(), name)
+    must_be_free(folder, value["reviewer"])
+    path, draft = ballot_path(folder, value["reviewer"]), draft_path(folder, value["reviewer"])
+    if os.path.lexists(draft) and not _is_draft_of(draft, value):
+        raise _begun(draft, value["reviewer"])
+    # As typed: what is refused must not depend on what is a key.
+    if (size := len(encoded_as_typed(draft, _HEAD + to_yaml(value)))) > MAX_SIZE:
+        raise BadFile(f"A ballot of {size:,} bytes is too large; at most {MAX_SIZE:,} are allowed.")
+    text = _HEAD + to_yaml(redact_all(dict(value)))  # the name too, which the file has
+    parse_ballot(encoded(path, text).decode(), os.path.basename(path))
     make_folder(folder)
     write_new(path, text)
     Path(draft).unlink(missing_ok=True)
@@ -82,13 +89,13 @@ def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
     try:
         return file_ballot(folder, value)
     except BaseException:
-        Path(path_of(folder, value["reviewer"], DRAFT)).unlink(missing_ok=True)
+        Path(draft_path(folder, value["reviewer"])).unlink(missing_ok=True)
         raise
 
 
 def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
     """Saves a reviewer's first draft; False, and nothing changes, if the name has a draft or a ballot."""
-    draft, ballot = path_of(folder, value["reviewer"], DRAFT), path_of(folder, redact(value["reviewer"]))
+    draft, ballot = draft_path(folder, value["reviewer"]), ballot_path(folder, value["reviewer"])
     make_folder(folder)
     try:
         write_new(draft, to_yaml(value), encode=encoded_as_typed)
@@ -107,7 +114,7 @@ def must_begin(folder: str, value: Mapping[str, Any]) -> None:
     """As `begin_draft`. Raises BadFile where that name has a draft or a ballot."""
     if not begin_draft(folder, value):
         must_be_free(folder, value["reviewer"])
-        raise _begun(path_of(folder, value["reviewer"], DRAFT), value["reviewer"])
+        raise _begun(draft_path(folder, value["reviewer"]), value["reviewer"])
 
 
 def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
@@ -117,7 +124,7 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
         return False
     # Counted with this one, so that of those who begin at the same time none is over.
     if sum(name.endswith(SUFFIX) for name in os.listdir(folder)) > MAX_BY_LINK:
-        os.unlink(path_of(folder, value["reviewer"], DRAFT))
+        os.unlink(draft_path(folder, value["reviewer"]))
         problem = f"{MAX_BY_LINK} reviews of this debate have begun, and no more may by this link."
         raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
     return True
@@ -129,14 +136,14 @@ def reviewer_names(folder: str) -> list[tuple[str, bool]]:
     for name, value in read_ballots(folder, with_drafts=True).files:
         reviewer = None if isinstance(value, BadFile) else value.get("reviewer")
         suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
-        if isinstance(reviewer, str) and name == stem_of(reviewer) + suffix:
+        if isinstance(reviewer, str) and is_file_of(name, reviewer, suffix):
             draft_by_name[one_line(reviewer)] = draft_by_name.get(one_line(reviewer), False) or suffix == SUFFIX
     return sorted(draft_by_name.items())
 
 
 def save_draft(folder: str, value: Mapping[str, Any]) -> str:
     """Saves a draft; its path."""
-    path = path_of(folder, value["reviewer"], DRAFT)
+    path = draft_path(folder, value["reviewer"])
     make_folder(folder)
     write_atomic(path, to_yaml(value), encode=encoded_as_typed)
     return path
@@ -145,7 +152,7 @@ def save_draft(folder: str, value: Mapping[str, Any]) -> str:
 def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
     """The answers given before the ballot was left; empty if there are none. Raises BadFile if it belongs to another
     reviewer, to another journal, or to an earlier state of this one."""
-    path = path_of(folder, reviewer, DRAFT)
+    path = draft_path(folder, reviewer)
     if is_link(folder) or not os.path.exists(path):
         return {}
     try:

@@ -12,6 +12,7 @@ is not finished. A ballot counts for the journal as it stood when it was cast, k
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,13 +27,14 @@ from debate_orchestrator.core.shape import Field, Shape, ShapeContext, fields_as
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, read_ballot
+from debate_orchestrator.prompting import reply_code
 from debate_orchestrator.setup.state import QuestionText
 from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, parse_mapping_with_lines, read_text
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import KEY, redact
 from debate_orchestrator.util.sanitize import normalize_unicode, one_line
 
 VERSION = 1
@@ -256,6 +258,8 @@ MAX_SIZE, _MAX_NODES = 64_000, 2_000
 """Bytes of a ballot, and its values and keys: a hundred times what most have. A folder may come from a stranger."""
 _PLAIN = re.compile(r"(?!.*-[0-9a-f]{8}$)[a-z0-9][a-z0-9_-]{0,40}")
 """Names that can be a file's on any system, and do not end as the files of other names do."""
+_DIGITS = 8
+"""Hexadecimal digits of a digest in a file's name."""
 
 
 class ReviewedDebate(NamedTuple):
@@ -340,16 +344,12 @@ def gather_ballots(folder: str, entries: Sequence[Entry]) -> GatheredBallots:
 
 
 def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
-    """Whether a folder has the ballot of that reviewer and it counts. No other file is read. A name that holds a key is
-    filed without it, and another's ballot may be by what is left; only a review that has begun has a draft."""
-    filed_name = redact(reviewer)
-    if filed_name != reviewer and os.path.lexists(path_of(folder, reviewer, DRAFT)):
-        return False
-    path = path_of(folder, filed_name)
+    """Whether a folder has the ballot of that reviewer and it counts. No other file is read."""
+    path = ballot_path(folder, reviewer)
     name = os.path.basename(path)
     with suppress(BadFile):
         value = parse_ballot(_read_text(path), name)
-        return not is_link(folder) and _ballot_of_file(name, value, form, entries).reviewer == filed_name
+        return not is_link(folder) and _ballot_of_file(name, value, form, entries).reviewer == redact(reviewer)
     return False
 
 
@@ -374,7 +374,7 @@ def _ballot_of_file(
     if isinstance(value, BadFile):
         raise value
     ballot = checked_ballot(value, name_of(name), form, entries)
-    if name != stem_of(ballot.reviewer) + SUFFIX:
+    if not is_file_of(name, ballot.reviewer):
         raise BadFile(
             f"{name_of(name)}: the ballot of {short_repr(ballot.reviewer)} must be called "
             f"{stem_of(ballot.reviewer)}{SUFFIX}.",
@@ -406,10 +406,28 @@ def stem_of(reviewer: str) -> str:
         return name
     folded = normalize_unicode(name, "NFKD").encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:40].strip("-")
-    digits = hashlib.sha256(normalize_unicode(name, "NFC").encode()).hexdigest()[:8]
+    digits = hashlib.sha256(normalize_unicode(name, "NFC").encode()).hexdigest()[:_DIGITS]
     return f"{slug or 'reviewer'}-{digits}"
 
 
-def path_of(folder: str, reviewer: str, suffix: str = SUFFIX) -> str:
-    """The path of a reviewer's ballot, or with `DRAFT` of its draft."""
-    return os.path.join(folder, stem_of(reviewer) + suffix)
+def is_file_of(name: str, reviewer: str, suffix: str = SUFFIX) -> bool:
+    """Whether a reviewer's ballot, or with `DRAFT` its draft, is in a file of that name."""
+    stem = stem_of(reviewer)
+    if KEY in reviewer:  # any digits: those of `ballot_path`, of which the name that was typed can't be told any more
+        return re.fullmatch(re.escape(stem[:-_DIGITS]) + "[0-9a-f]{8}" + re.escape(suffix), name) is not None
+    return name == stem + suffix
+
+
+def draft_path(folder: str, reviewer: str) -> str:
+    """The path of a reviewer's draft."""
+    return os.path.join(folder, stem_of(reviewer) + DRAFT)
+
+
+def ballot_path(folder: str, reviewer: str) -> str:
+    """The path of a reviewer's ballot. A name that holds a key is filed without it, and its file is told from those of
+    other names with the same rest by a digest that only this user can work out: no name is refused for another's."""
+    name = normalize_unicode(one_line(reviewer), "NFC")
+    stem = stem_of(filed_name := redact(reviewer))
+    if filed_name != reviewer:
+        stem = stem[:-_DIGITS] + hmac.new(reply_code.secret(), name.encode(), "sha256").hexdigest()[:_DIGITS]
+    return os.path.join(folder, stem + SUFFIX)
