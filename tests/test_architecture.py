@@ -51,7 +51,7 @@ PLACES = {
         "reports/markdown.py",
         "prompting/templates.py",
     ),
-    "markdown_it": ("engine/transcript_file.py", "reports/layout.py", "reports/html/writer.py"),
+    "markdown_it": ("engine/transcript_file.py", "reports/layout.py", "reports/markup.py", "reports/html/writer.py"),
     "markupsafe": (
         *("reports/html/page.py", "reports/html/writer.py", "reports/markdown.py", "tournament/report.py"),
         "web/pages.py",

@@ -83,7 +83,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # the last rule ends it
     page = head.partition("## Decision Brief")[2] + behind
     for line in (
-        "### Recommendation\n\n**Stay for a year.** Count what that costs.",
+        "### Recommendation\n\n> **Stay for a year.** Count what that costs.",
         "**How sure:** 70 %. **Why not more:** the load is unknown.",
         "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| you must move | Move soon. | 70 % |",
         "- **Point 0.** Reason 0.  \n  *Not challenged.*\n- ",
@@ -257,6 +257,8 @@ def test_a_rehearsal_reads_as_no_decision(debate: Run, here: Path) -> None:
         first, _, rest = shown.partition("No decision: this is a rehearsal.")
         assert "Rehearsed words" in rest and "Rehearsed words" not in first and ",." not in rest
         assert re.findall(r"(\S+) %", shown) and not re.search(r"\d %|argued better", shown)
+    assert "\n> **Rehearsed words" in text
+    assert re.search(r'Rehearsed words[^\n]* <span class="by">rapporteur’s words</span></p>', screen)
     assert '<p class="answer">No decision: this is a rehearsal.</p>' in screen and screen.count('class="answer"') == 1
     assert "### What to Do Next" in text and "Do next" in screen
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
+import pytest
 import reading
 from corpus import for_each
 from hostile_texts import NASTY, alike, texts
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
-from debate_orchestrator.reports.markdown import markdown_text, template_environment
+from debate_orchestrator.reports.markdown import html_text, markdown_text, template_environment
 from debate_orchestrator.reports.markup import escaped, inline_markdown, quote_speech
 from debate_orchestrator.util import sanitize
 
@@ -142,7 +143,24 @@ def must_be_one_paragraph(line: str) -> None:
         assert kinds in ([], ["paragraph_open", "inline", "paragraph_close"]), reader
 
 
-OPENINGS = ("=", "===", "--", "---", "- x", "-", "+ x", "1. x", "12) x", "1.", "    x", "\tx", " - x", "a | b\n--- | -")
+OPENINGS = (
+    "=",
+    "===",
+    "--",
+    "---",
+    "- x",
+    "-",
+    "+ x",
+    "1. x",
+    "12) x",
+    "1.",
+    "    x",
+    "\tx",
+    " - x",
+    "a | b\n--- | -",
+    ":-:",
+    ": x",
+)
 """What begins a block, or makes a heading of the line before it."""
 ADDRESSES = (
     "http://a.example/<img src=x onerror=y>",
@@ -180,7 +198,7 @@ def test_a_literal_line_shows_every_character(text: str) -> None:
     """A literal line is read as exactly the line that was written, and can be unescaped."""
     (_, inline, _) = reading.parser().parse("x" + escaped(text))
 
-    assert shown_text(reading.shown(inline)) == "x" + sanitize.one_line(text)
+    assert shown_text(reading.shown(inline)) == "x" + sanitize.plain_letters(sanitize.one_line(text))
     assert escaped(unescaped(escaped(text))) == escaped(text)
 
 
@@ -222,6 +240,30 @@ def test_a_line_is_prose() -> None:
     assert writer.line("Dear. **Concession:** *all* `x`") == "Dear. Concession: all <code>x</code>"
 
 
+STYLED = {
+    "𝗖𝗼𝗻𝗰𝗲𝘀𝘀𝗶𝗼𝗻: 𝟳𝟬 %": "Concession: 70 %", "𝘎𝘳𝘢𝘯𝘵𝘦𝘥 𝔟𝔶 𝒷": "Granted by b", "ℋℴ𝗹𝗱 🅐🅱🅲": "Hold ABC",
+    "Ⓐⓑ 🄿🅞": "Ab PO", "﬩ so": "+ so", "① № ™ Ａ é 人 🎉": "① № ™ Ａ é 人 🎉",
+}  # fmt: skip
+
+
+def test_no_letter_has_a_style_of_its_own() -> None:
+    """A letter that differs from another in its style alone is the other one, on each line that titles may share."""
+    functions = (
+        *(inline_markdown, escaped, markdown_text, html_text),
+        *(writer.line, writer.escaped_html, sanitize.without_line_breaks),
+    )
+    for text, expected in STYLED.items():
+        assert {str(function(f"A {text}")) for function in functions} == {f"A {expected}"}
+        assert quote_speech(text) == f"> {text}"
+    assert sanitize.quoted("𝗕ob 🅰") == "“Bob A”"
+
+
+def test_what_emphasis_parted_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key in which a model set a few letters in italics is taken out of a line that leaves emphasis out."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnop")
+    assert inline_markdown("It is sk-abc*defg*hijklmnop **here**.") == "It is \\[key\\] here."
+
+
 ATOMS = (
     "`", "``", "```", "\\", "a", " ", "`<b>x</b>`", "``<i>x</i>``", "<b>", "[", "]", "[a](https://x.org)",
     '[a](https://x.org "', ")", "](https://x.org)", "<https://x.org/`>", "~~", "*", "**", "_", "|", "!", "<",
@@ -245,6 +287,64 @@ def test_texts_on_one_line_keep_apart(first: str, second: str) -> None:
     both = f"{inline_markdown(first)} *Then:* {inline_markdown(second)}"
     assert reading.forged(both) == []
     assert shown_alone(both) == shown_alone(inline_markdown(first)) + shown_alone(inline_markdown(second))
+
+
+MARKS = (
+    *("*", "**", "_", "~~", "`", "\\", "!", "[", "]", "](", ")", "^", ":", "%", "$", "|", "<", ">", "&", "#", "{", "/"),
+    *(" ", "a", "so", "x y", "1.", "- ", "[x]", "[^1]", "[foo bar]", "www.", "&lt;", "&#33;", "mailto:a@b.org", "\n"),
+    *("https://x.org", "(https://x.org)", "(data:image/png;base64,x)", "(#final-verdict)", "javascript:x", "toc"),
+)
+"""What others may write images, links, notes and the like of, with the marks that a line leaves out between them."""
+FORMS = re.compile(r"(?<!\\)(?:!\[|\^\[|\[\^|\]:|\]\[|%%|\$)|(?<![\w\\]):(?!-+:)[\w+-]+:|(?:https?|ftp)://|www\.", re.I)
+"""What begins an image, a note, a definition, a formula, a picture or a bare link, in some programs."""
+PLACES = ("**Why:** {}", "- {}", "- {} *Points to:* it", "> {}", "1. **A:** {} ", "| a | b |\n|---|---|\n| {} | *c* |")
+
+
+def links(markdown: str, reader: str = reading.READERS[0]) -> list[str]:
+    return [
+        str(token.attrs["href"]) for token in reading.every(reading.parsed(markdown, reader)) if token.attrs.get("href")
+    ]
+
+
+def kinds(markdown: str, reader: str) -> list[str]:
+    """The elements of a piece of a report, except code, links and struck words, which others may write."""
+    ignored = ("text", "text_special", "code_inline", "link_open", "link_close", "s_open", "s_close")
+    return [token.type for token in reading.every(reading.parsed(markdown, reader)) if token.type not in ignored]
+
+
+def must_begin_nothing(text: str) -> None:
+    """Wherever a line of others stands, it is text with links and code that were links and code before."""
+    line = inline_markdown(text)
+    for place in PLACES:
+        made = place.format(line)
+        for reader in reading.READERS:
+            assert reading.forged(made, reader) == [], (made, reader)
+            assert kinds(made, reader) == kinds(place.format("so" if line else ""), reader), (made, reader)
+            assert set(links(made, reader)) <= set(links(sanitize.one_line(text))), (made, reader)
+    assert not FORMS.search(re.sub(r"(?<!\\)`[^`]*`|\]\((?:https?|mailto):[^ ]*?\)(?!\))", "", line)), line
+
+
+JOINED = (
+    "It is dear. ![B conceded]*(data:image/png;base64,x)*", "!*[x](https://evil.example/p.png)*",
+    "[foo bar]*(javascript:alert(1))*", "[github.com]*(https://evil.example/)*", "[a b]*(#decision-brief)*",
+    "[foo]*: https://evil.example*", "^*[note words]*", ":*smile*:", "%*%so*%", "[*^*1] [_[_so]]", "**1**. so",
+    "http*s*://evil.example w**ww**.evil.example", "*`a`*_`<b>`_", "~~a~~**~~b~~**", "~~*(a)*~~b", "~~_a ~~b~~_ c~~",
+    "[**Concession:**](https://evil.example/) [so *it*, __is__](https://x.org)", "!*[so](https://x.org)*",
+)  # fmt: skip
+"""Lines whose marks part what would begin something."""
+
+
+@for_each(JOINED)
+def test_what_emphasis_parted_begins_nothing(text: str) -> None:
+    """No image, link, note, list or definition is made of what is left when emphasis is left out."""
+    must_begin_nothing(text)
+
+
+@given(st.lists(st.sampled_from(MARKS) | st.sampled_from(JOINED), max_size=14).map("".join) | hostile())
+@settings(max_examples=300)
+def test_a_line_of_others_begins_nothing(text: str) -> None:
+    """The same of lines that are made of such marks at random, and of any hostile line."""
+    must_begin_nothing(text)
 
 
 @for_each(["&lt;v_quote>so&lt;/v_quote>", "`&lt;`v_quote>", "a &#60;v_quote>", "a &#x3c;v_quote>", "**&LT;v_quote**>"])
@@ -383,8 +483,5 @@ def test_a_link_that_names_another_host_shows_its_own(link: tuple[str, str]) -> 
     text, host = link
     after = f"{text} ({host})" if host else text
     assert shown_text(quote_speech(text)) == f"> {after}"
-    assert (
-        inline_markdown(text) == after
-        if "\\" not in text and "`" not in text
-        else "https\\://evil" in inline_markdown(text)
-    )
+    line = after.replace("b**ank.c**om", "bank.com").replace("\\", "")
+    assert shown_text(inline_markdown(text)) == line.replace("https：//", "https：\\//").replace("：\\", "：")

@@ -22,6 +22,7 @@ from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.storage import journal
+from debate_orchestrator.util.sanitize import quoted
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 MODEL = "openai:llama@http://127.0.0.1:9/v1"
@@ -135,6 +136,16 @@ def test_what_reviewers_wrote_is_quoted() -> None:
 
     assert re.search("zq2", markdown.render(report))
     assert [*in_markdown(markdown.render(report)), *in_html(page.render(report))] == []
+
+
+def test_a_name_that_a_server_states_stays_in_its_quotation_marks() -> None:
+    """The program's own sentences keep no markup: there is none in them but that of a name in quotation marks."""
+    report = build_report(entries(panel()))
+    name = quoted("a ![x y]*(https://evil.example/x.png)* `y` [y](https://evil.example)")
+    judging = report.judging.model_copy(update={"conflicts": (f"Judge is the same model as Researcher A: {name}.",)})
+    text = markdown.render(report.model_copy(update={"judging": judging}))
+
+    assert "is the same model as" in text and not re.search(r"!\[|\]\(https://evil|`y`", text)
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,16 @@ _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
 """The most of these in a parsed text: beginnings of links, from which the parser looks ahead, cells, and lines."""
 MAX_LINK_LENGTH = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
+_PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
+PLAIN_ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
+"""An address that may be linked in markdown. It holds nothing that could end it, or the attribute it becomes."""
 NO_ADDRESS = "a page without an address"
 
 
 @cache
-def parser(*, of_lines: bool = False, tables_first: bool = False) -> MarkdownIt:
-    """A parser without HTML, images and link definitions. Rules are shown as text, and entities in single lines."""
+def parser(*, of_lines: bool = False, tables_first: bool = False, for_markdown: bool = False) -> MarkdownIt:
+    """A parser without HTML, images and link definitions. Rules are shown as text, and entities in single lines. To be
+    written as markdown, an address in angle brackets is text too, and a link has an address that markdown can hold."""
     markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8})
     markdown.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})  # as GitHub does
     markdown.enable("strikethrough").disable(["reference", "image", "html_block", "html_inline", "hr"])
@@ -37,6 +41,9 @@ def parser(*, of_lines: bool = False, tables_first: bool = False) -> MarkdownIt:
         markdown.enable("table")
     if of_lines:
         markdown.disable("entity")
+    if for_markdown:
+        markdown.disable("autolink")
+        markdown.validateLink = lambda url: re.fullmatch(PLAIN_ADDRESS, url) is not None  # type: ignore[method-assign]
     return markdown
 
 
@@ -51,10 +58,13 @@ def of_speech(text: str) -> list[Token]:
     return tokens if whole and not _is_deep(tokens) else []
 
 
-def of_line(text: str) -> list[Token]:
-    """The content of one line; none if it is too long or too deep."""
-    tokens = parser(of_lines=True).parseInline(text, {}) if _is_laid_out(text) else []
-    return [] if _is_deep(tokens) else tokens
+def of_line(text: str, *, for_markdown: bool = False) -> list[Token]:
+    """The content of one line without its emphasis, which only titles of a report have; none if it is too long or too
+    deep."""
+    if not _is_laid_out(text):
+        return []
+    (line,) = parser(of_lines=True, for_markdown=for_markdown).parseInline(text, {})
+    return [] if _is_deep([line]) else [token for token in line.children or [] if token.tag not in ("em", "strong")]
 
 
 def code_blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:

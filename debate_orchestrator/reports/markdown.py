@@ -94,7 +94,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
 
 def html_text(text: str) -> Markup:
     """A text as HTML in which every character is shown as itself."""
-    return escape(sanitize.sanitize(text))
+    return escape(sanitize.plain_letters(sanitize.sanitize(text)))
 
 
 def markdown_text(text: str) -> Markup:

@@ -3,17 +3,21 @@
 A speech is a block quote: every line of it begins with `>`, and no line of the report itself does. So nothing in it can
 pass for a line of the report. It keeps its paragraphs, emphasis, lists, tables, code and links. Headings, HTML, HTML
 entities, images, formulas and links to odd places are shown as text, in every program that shows markdown. Elsewhere
-a text is one line that keeps only closed emphasis, code and links.
+a text is one line that keeps only code, links and struck words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, takewhile
+from operator import itemgetter
 from urllib.parse import quote, urlsplit
 
+from markdown_it.token import Token
+
 from debate_orchestrator.reports import layout
-from debate_orchestrator.reports.layout import MAX_LINK_LENGTH, host_of
+from debate_orchestrator.reports.layout import MAX_LINK_LENGTH, PLAIN_ADDRESS, host_of
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -21,11 +25,9 @@ _JOINER = "\u2060"
 """A word joiner, which is not seen, between two characters that would begin something together. Unlike a backslash it
 works in code as well as outside of it, so nothing depends on what a program takes for code. `sanitize` takes all of
 them out of speech: those in a report are the report's own."""
-_PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
-_ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
-"""An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
 _WORDED = r"(?=[^\[\]]*[^\W_])(?![^\[\]]*(?:://|\bwww\.))"
 """Of the text of a link that follows: there is some, and none looks like a whole address."""
+_ADDRESS_IN_WORDS = re.compile(r"://|\bwww\.", re.IGNORECASE)
 _UNESCAPABLE = (
     r"&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
     r"|%(?=%)"  # what Obsidian hides as a comment
@@ -38,7 +40,7 @@ _STRUCTURE = re.compile(
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
     r"|\[(?=_?toc_?\]|\[)"  # a table of contents; words that lead to a page within, which may show others
     r"|\](?=:)"  # definitions of links, notes and abbreviations
-    rf"|\[(?P<text>{_WORDED}[^\[\]]+)\]\((?P<to>{_ADDRESS})\)"  # the links that may stay
+    rf"|\[(?P<text>{_WORDED}[^\[\]]+)\]\((?P<to>{PLAIN_ADDRESS})\)"  # the links that may stay
     r"|\](?=\()"  # all others
     r"|\\(?=[A-Za-z(\[])"  # TeX
     r"|>(?=!)"  # what is covered until it is pressed
@@ -138,13 +140,15 @@ def _apart(text: str) -> str:
 def _separated(found: re.Match[str]) -> str:
     """What was found with a word joiner after it; a link that may stay is made again."""
     return (
-        f"{found[0]}{_JOINER}" if found["to"] is None else _link(_STRUCTURE.sub(_separated, found["text"]), found["to"])
+        f"{found[0]}{_JOINER}"
+        if found["to"] is None
+        else _link(_STRUCTURE.sub(_separated, found["text"]), found["to"], re.sub(r"[*_~`\\]", "", found["text"]))
     )
 
 
-def _link(text: str, url: str) -> str:
-    """A link of a speaker's. If its text names another host than its own, that follows."""
-    if not layout.names_another_host(re.sub(rf"[*_~`\\{_JOINER}]", "", text), url):
+def _link(text: str, url: str, words: str) -> str:
+    """A link of a speaker's with this text. If the words of it name another host than its own, that follows."""
+    if not layout.names_another_host(words, url):
         return f"[{text}]({url})"
     return f"[{text}]({url}) ({escaped(urlsplit(url).hostname or url.partition(':')[2])})"
 
@@ -177,38 +181,77 @@ def _escaped(sign: re.Match[str]) -> str:
     return escapes.get(sign[0], rf"\{sign[0]}")
 
 
-_SPAN = re.compile(
-    r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)[^`|]+(?P=ticks)(?!`))"
-    rf"|(?<!!)\[{_WORDED}[^\[\]`<>\\{{}}$|]+\]\({_ADDRESS}\)"
-    r"|(?P<bracketed>(?<!\^)\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\[(:]))"
-    r"|(?<![\w*_~])(?P<marks>\*{1,3}|_{1,2}|~~)(?P<inside>(?![\s*_~])(?:(?!(?P=marks)).)+(?<!\s))(?P=marks)(?![\w*_~])",
-    re.IGNORECASE,
-)
-"""What a line keeps: code, links, words in brackets and struck words; and emphasis, of which it keeps the words."""
+_BRACKETED = re.compile(r"(?<![!^:\w\[\]])\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\w\[\](:])")
+"""Words in brackets, which begin nothing: `[sic]`."""
 
 
 def inline_markdown(text: str) -> str:
-    """One line that keeps its code and links: a judge's sentence, a table's cell. Others may be on the same line:
-    nothing in it is left open that could reach into them, and it has no emphasis, which titles of a report have."""
-    return _opened(_with_spans(sanitize.one_line(text)))
+    """One line that keeps its code, links and struck words: a judge's sentence, a table's cell. Others may be on the
+    same line: nothing in it is left open that could reach into them, and it has no emphasis, which titles of a report
+    have. What the line says is found first and written anew, so that nothing begins where a mark was left out."""
+    line = sanitize.plain_letters(sanitize.one_line(text))
+    tokens = layout.of_line(line, for_markdown=True)
+    words = "".join(token.content for token in tokens)
+    if not tokens or redact(words) != words:  # emphasis parted a secret
+        return _opened(_escape_signs(redact(words) or line))
+    return re.sub("^:", f"{_JOINER}:", _opened(_written(tokens)))  # what follows a term may be its definition
 
 
 def _opened(line: str) -> str:
     """A line that begins no block, a formula in brackets among them."""
-    return re.sub(rf"^(?= *(?:\\\[|{_BOX}))", _JOINER, _OPENING.sub(r"\1\2\\", line))
+    return re.sub(rf"^(?= *(?:\\\[|:-+:?$|{_BOX}))", _JOINER, _OPENING.sub(r"\1\2\\", line))
 
 
-def _with_spans(line: str) -> str:
+def _written(tokens: Sequence[Token]) -> str:
+    """The tokens of a line as markdown. A word joiner parts two of them, unless a letter or the like does."""
+    line = ""
+    for is_markdown, group in groupby(_pieces(iter(tokens)), key=itemgetter(0)):
+        pieces = [piece for _, piece in group]
+        for piece in pieces if is_markdown else [_escape_text("".join(pieces))]:
+            line += f"{_JOINER}{piece}" if line and _must_be_parted(line[-1], piece[0]) else piece
+    return line
+
+
+def _must_be_parted(before: str, after: str) -> bool:
+    is_plain = before.isalnum() or before in " (" or after.isalnum() or after in " ),.;"
+    return not is_plain or (before == "~" and after in "),.;") or (before == "(" and after == "~")
+
+
+def _pieces(tokens: Iterator[Token]) -> Iterator[tuple[bool, str]]:
+    """Pieces of a line, and whether each is markdown already: code that a table can hold, links that hide nothing, and
+    the marks around struck words, which say that these do not count. All else is text."""
+    struck, before = 0, ""
+    for token in tokens:
+        if token.type == "code_inline" and not set(token.content) & set("`|"):
+            yield True, _apart(f"`{token.content}`")
+        elif token.type == "code_inline":
+            yield False, f"{token.markup}{token.content}{token.markup}"
+        elif token.tag == "s":
+            struck += token.nesting
+            if struck == (token.nesting > 0):  # not within others
+                yield True, "~~"
+        elif token.type == "link_open":
+            inside = list(takewhile(lambda token: token.type != "link_close", tokens))
+            words = "".join(token.content for token in inside)
+            url, title = str(token.attrs["href"]), token.attrs.get("title")
+            is_image = before.endswith("!")
+            if url and not title and not is_image and layout.words_in(words) and not _ADDRESS_IN_WORDS.search(words):
+                label = _written(inside)
+                yield True, _link(f"{_JOINER}{label}" if label[0] in "^!" else label, url, words)
+            else:
+                yield from ((False, "["), *_pieces(iter(inside)))
+                yield False, f']({url} "{title}")' if title else f"]({url})"
+        elif token.content:
+            yield False, token.content
+        before = token.content
+
+
+def _escape_text(text: str) -> str:
     parts, end = list[str](), 0
-    for span in _SPAN.finditer(line):
-        parts.append(_escape_signs(line[end : span.start()]))
-        if span["marks"]:
-            struck = "~~" if span["marks"] == "~~" else ""  # which says that the words do not count
-            parts.append(f"{struck}{_with_spans(span['inside'])}{struck}")
-        else:
-            parts.append(_apart(span[0]))
-        end = span.end()
-    return "".join([*parts, _escape_signs(line[end:])])
+    for words in _BRACKETED.finditer(text):
+        parts += [_escape_signs(text[end : words.start()]), _apart(words[0])]
+        end = words.end()
+    return "".join([*parts, _escape_signs(text[end:])])
 
 
 def anchor(heading: str, counts: dict[str, int]) -> str:

@@ -184,7 +184,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
         means=means,
         criteria_about=tuple(about) if means else (),
         words=_words(report),
-        conflicts=tuple(map(inline_markdown, judging.conflicts)),
+        conflicts=tuple(map(escaped, judging.conflicts)),
         faults=(*map(phrase, _conduct(report)), *_named_faults(report, fields)),
     )
 
@@ -204,7 +204,7 @@ def _votes(report: ReportModel) -> PhraseTable | None:
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = report.judging.scales
     original, mirrored = (
-        cite(inline_markdown(wording.ballot_line(parsed_ballot, scales)), ballot)
+        cite(escaped(wording.ballot_line(parsed_ballot, scales)), ballot)
         if parsed_ballot
         else phrase("no ballot that counts")
         for parsed_ballot, ballot in ((vote.original, vote.turn_id), (vote.mirrored, vote.turn_id + MIRRORED))
@@ -217,7 +217,7 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
         inline_markdown(report.seats[vote.judge]),
         original,
         *shown_mirrored,
-        inline_markdown(wording.vote_line(vote)),
+        escaped(wording.vote_line(vote)),
     )
 
 
@@ -255,11 +255,11 @@ def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
         return phrase("not yet")
     if vote.absent or vote.original is None:
         return phrase("absent")
-    ballot = cite(inline_markdown(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
+    ballot = cite(escaped(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
     if vote.stable or vote.mirrored is None:
         return ballot
     swapped = wording.ballot_line(vote.mirrored, report.judging.scales)
-    return phrase(ballot, "; ", inline_markdown(swapped), " with the sides swapped", _by_another(vote))
+    return phrase(ballot, "; ", escaped(swapped), " with the sides swapped", _by_another(vote))
 
 
 def _by_another(*votes: Vote) -> str:

@@ -20,7 +20,6 @@ from debate_orchestrator.reports.rich_text import (
     PhraseTable,
     cite,
     escaped,
-    inline_markdown,
     phrase,
     quotation,
     strong,
@@ -213,7 +212,7 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
         return None
     now = verdict.winner if verdict else None
     rows = [
-        ("Judges", inline_markdown(", ".join(earlier_debate.judges)), inline_markdown(", ".join(report.judged_by))),
+        ("Judges", escaped(", ".join(earlier_debate.judges)), escaped(", ".join(report.judged_by))),
         ("Winner", _winner(earlier_debate.winner), _winner(now)),
     ]
     if report.judging.has_scores:

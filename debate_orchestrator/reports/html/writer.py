@@ -63,7 +63,7 @@ class HtmlWriter:
             case "quoted":
                 text = escaped_html(sanitize.quoted(with_quotation_marks(run.text, self._checked_tags)))
             case "own":
-                text = escape(sanitize.sanitize(run.text))
+                text = escape(sanitize.plain_letters(sanitize.sanitize(run.text)))
             case _:
                 text = escaped_html(with_quotation_marks(run.text, self._checked_tags))
         return self.link_to(run.target, text) if run.target else text
@@ -249,19 +249,14 @@ def _redact(tokens: Sequence[Token]) -> None:
             token.children = [Token("text", "", 0, content=redacted)]
 
 
-_EMPHASIS = {f"{kind}_{end}" for kind in ("strong", "em") for end in ("open", "close")}
-
-
 def line(text: str) -> Markup:
     """A sentence on one line, with its code and links; only titles of the page are emphasized on a line."""
-    plain = sanitize.one_line(text)
-    tokens = layout.of_line(plain)
-    for token in tokens:
-        token.children = [child for child in token.children or [] if child.type not in _EMPHASIS]
+    plain = sanitize.plain_letters(sanitize.one_line(text))
+    tokens = [Token("inline", "", 0, children=layout.of_line(plain))]
     _restyle(tokens)
-    return _render(tokens) if tokens else escape(plain)
+    return _render(tokens) if tokens[0].children else escape(plain)
 
 
 def escaped_html(text: str) -> Markup:
     """One line in which every character is shown as itself."""
-    return escape(sanitize.one_line(text))
+    return escape(sanitize.plain_letters(sanitize.one_line(text)))
