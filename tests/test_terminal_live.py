@@ -265,6 +265,18 @@ def test_no_judges_reason_passes_for_scores() -> None:
     assert len(drawn) == 6 and all(line.endswith((" 6", " 18")) for line in drawn if not line.startswith(" "))
 
 
+def test_a_claim_without_a_status_has_its_place() -> None:
+    """A format may leave out the status of a claim, or let a judge leave it out. Its letters are plain either way."""
+    made = debates.play_events(rounds=1)
+    rows = {"rows": [{"claim": "𝗜𝘁 is.", "status": None}, {"claim": "It is."}]}
+    (record,) = (n for n, event in enumerate(made) if isinstance(event, StructuredReplyGiven) and "rows" in event.data)
+    shown = Shown(events=made[:1])
+    shown.happen(*made[1:record])
+    shown.live.on_event(shown.debate, made[record].model_copy(update={"data": rows}))
+
+    assert [line for line in shown.close() if "No status" in line] == ["1. No status: It is.", "2. No status: It is."]
+
+
 def test_what_was_found_of_quotes_stands_below_a_speech() -> None:
     """At the terminal only rows that begin further left than all speech say what was found of a quote."""
     shown = Shown(events=[debates.opened_with_quotes()])
