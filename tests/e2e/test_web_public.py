@@ -83,9 +83,22 @@ def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
     return {"about": "Slow", "cast": {"a": program, "b": program, "judge": "rehearse"}, **settings}
 
 
+def seen(window: Any, is_seen: bool) -> None:
+    """Brings a tab to the front, or puts it behind another, as far as its page can tell."""
+    window.evaluate(
+        """isSeen => {
+        Object.defineProperty(document, "hidden", {value: !isSeen, configurable: true});
+        document.dispatchEvent(new Event("visibilitychange"));
+    }""",
+        is_seen,
+    )
+
+
 def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
     """A second debate waits, says so, and begins on the page that is open; that of the third says that it is
-    next. Words are there before a speech is whole."""
+    next. Words are there before a speech is whole. However many tabs of a browser follow a debate, those that are not
+    seen keep none from loading, and each shows what happened when it is seen again. One that is one too many for
+    the server tries again."""
     with served_public(folder, {"offers": {"slow": {**spoken(folder), "rounds": 1}}, "concurrency": 1}) as server:
         home = f"http://127.0.0.1:{server.port}/"
         windows = [context.new_page() for _ in range(3)]
@@ -98,7 +111,22 @@ def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
         windows[0].locator(".writing", has_text="First comes").first.wait_for()
         looked_at(windows[1])
         windows[2].get_by_text("1 debate before this one").wait_for()
+        tabs = [context.new_page() for _ in range(7)]
+        for tab in tabs:
+            tab.goto(windows[0].url)
+            tab.locator(".writing", has_text="First comes").first.wait_for()
+            seen(tab, False)
+        refused = context.browser.new_context().new_page()
+        refused.route("**/stream", lambda route: route.fulfill(status=429))
+        refused.goto(windows[0].url)
+        refused.get_by_text("Connection lost, trying again.").wait_for()
+        refused.context.close()
+        seen(tabs[0], True)
+        tabs[0].locator(".writing", has_text="First comes").first.wait_for()
         let_go(folder, "0")
+        for tab in (tabs[0], tabs[6]):
+            seen(tab, True)
+            tab.get_by_text("Complete", exact=True).wait_for()
         windows[0].get_by_text("Complete", exact=True).wait_for()
         windows[1].locator(".writing", has_text="First comes").first.wait_for()
         windows[2].get_by_text("your debate is next").wait_for()

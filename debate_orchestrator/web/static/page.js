@@ -25,13 +25,40 @@ const pageNow = async () => {
   return answer?.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
 };
 
+// A stream of events, open while the page can be seen: a browser opens few connections to a server, and a form needs one
+// too. Every stream begins with all that a page shows, so nothing is missed. `lost` is told whether the debate is gone.
+const follow = (address, takers, lost) => {
+  let stream = null;
+  let isOver = false;
+  const gone = async () => {
+    const answer = await fetch(location.pathname).catch(() => null);
+    return answer !== null && answer.status < 500 && !answer.ok && answer.status !== 429;
+  };
+  const see = () => {
+    if (document.hidden || isOver) { stream?.close(); stream = null; return; }
+    if (stream) { return; }
+    const opened = stream = new EventSource(address);
+    for (const [kind, take] of Object.entries(takers)) { opened.addEventListener(kind, take); }
+    opened.addEventListener("error", async () => { // the browser tries again by itself, unless the stream is closed
+      const isGone = opened.readyState === EventSource.CLOSED && await gone();
+      if (stream !== opened) { return; }
+      lost(isGone);
+      if (isGone) { isOver = true; }
+      if (opened.readyState === EventSource.CLOSED) { setTimeout(() => { if (stream === opened) { stream = null; see(); } }, 30_000); }
+    });
+  };
+  document.addEventListener("visibilitychange", see);
+  see();
+  return () => { isOver = true; see(); };
+};
+
 // The live page of a debate: blocks as they come, and speeches while they are written.
 const debate = document.querySelector("[data-stream]");
 if (debate) {
   const writing = new Map();
-  const stream = new EventSource(debate.dataset.stream);
   const status = document.getElementById("status");
-  const listen = (kind, take) => stream.addEventListener(kind, take);
+  const takers = {};
+  const listen = (kind, take) => { takers[kind] = take; };
   const place = (html) => {
     for (const block of [...fragment(html).children]) {
       const turn = block.id.replace(/^turn-/, "");
@@ -69,16 +96,14 @@ if (debate) {
     if (now) { status.replaceChildren(...now.childNodes); }
   });
   listen("over", () => {
-    stream.close();
+    end();
     if (![...document.querySelectorAll("textarea")].some((field) => field.value.trim())) { location.reload(); return; }
     const link = document.createElement("a");
     link.href = location.pathname;
     link.textContent = "Load the page again.";
     status.replaceChildren("The debate has ended, or is paused. ", link);
   });
-  stream.addEventListener("error", () => { // the browser tries again by itself, unless the stream is closed
-    status.textContent = stream.readyState === EventSource.CLOSED ? GONE : "Connection lost, trying again.";
-  });
+  const end = follow(debate.dataset.stream, takers, (isGone) => { status.textContent = isGone ? GONE : "Connection lost, trying again."; });
 }
 
 const late = document.getElementById("late") !== null; // what came too late is on its page, and in no form
@@ -88,7 +113,6 @@ let unsaved = late; // whether something was typed that this browser does not ke
 // would be lost.
 const changes = document.querySelector("[data-changes]");
 if (changes) {
-  const stream = new EventSource(changes.dataset.changes);
   const look = async () => {
     const page = await pageNow();
     if (!page) { return; }
@@ -97,7 +121,7 @@ if (changes) {
       document.getElementById("progress").textContent = page.getElementById("progress").textContent;
       return;
     }
-    stream.close();
+    end();
     if (!unsaved) { location.replace(location.pathname); return; }
     const link = document.createElement("a");
     link.href = location.pathname;
@@ -106,14 +130,13 @@ if (changes) {
     changes.replaceChildren("The debate has moved on or is paused. What you typed is on this page alone: copy it first. ", link);
   };
   let failures = 0; // the stream of a paused debate ends at once, and is opened again: that is no failure
-  stream.addEventListener("error", () => {
+  const lost = (isGone) => {
     failures += 1;
     if (failures > 1 || document.querySelector("form")) { changes.textContent = "Connection lost, trying again."; }
-    if (stream.readyState === EventSource.CLOSED) { changes.textContent = GONE; }
-  });
-  stream.addEventListener("here", () => { failures = 0; changes.textContent = ""; });
-  stream.addEventListener("change", look);
-  stream.addEventListener("here", look);
+    if (isGone) { changes.textContent = GONE; }
+  };
+  const here = () => { failures = 0; changes.textContent = ""; return look(); };
+  const end = follow(changes.dataset.changes, { here, change: look }, lost);
 }
 
 // How long a speech is so far.
