@@ -301,7 +301,7 @@ def test_a_reply_is_kept_while_children_are_ended(tmp_path: Path, monkeypatch: p
 
 
 def screen(command: str) -> str:
-    return asyncio.run(TopicScreener(command).reason({"topic": "x"}))
+    return asyncio.run(TopicScreener(command).reason({"topic": "x", "positions": {}}))
 
 
 def speak(command: str) -> str:

@@ -219,22 +219,22 @@ def test_the_days_of_a_model_and_a_cast(here: Path) -> None:
         visitor.started(offer="second")
 
 
-def test_a_program_may_refuse_a_topic(here: Path) -> None:
-    """A program gets the topic on standard input and refuses with a reason, which the visitor reads; it runs without a
-    shell, and where it fails nothing is started."""
+def test_a_program_may_refuse_a_topic(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program gets the topic on standard input and refuses with a reason, which the visitor reads, with the topic as
+    typed, be there a key in it or not; it runs without a shell, and where it fails nothing is started."""
+    monkeypatch.setenv("DB_PASSWORD", "hunter2hunter zebra7crossing")
     program = here / "moderate.py"
     program.write_text(
-        "import json, sys\n"
-        "topic = json.load(sys.stdin)['topic']\n"
+        "import json, sys; topic = json.load(sys.stdin)['topic']\n"
         "if 'crash' in topic: sys.exit(3)\n"
-        "if 'gossip' in topic: print('No <b>gossip</b>, please.'); sys.exit(1)\n",
+        "if 'gossip' in topic: print('No <b>gossip</b> by zebra7crossing:', topic); sys.exit(1)\n",
         encoding="utf-8",
     )
     with visiting_public(rules(moderation=f"{sys.executable} {program}")) as visitor:
         visitor.started()
-        refused = visitor.start({"topic": "Is gossip; touch x good?"})
-        assert refused.status_code == 422 and "No <b>gossip</b>, please." in plain(refused.text)
-        assert "No <b>" not in refused.text
+        refused = visitor.start({"topic": "Is gossip; touch hunter2hunter good?"})
+        assert "No <b>gossip</b> by [key]: Is gossip; touch hunter2hunter good?" in plain(refused.text)
+        assert refused.status_code == 422 and "No <b>" not in refused.text
         failed = visitor.start({"topic": "Should we crash?"})
         assert failed.status_code == 503 and failed.headers["retry-after"]
         assert str(program) not in failed.text and "ended with 3" in visitor.log[-1]

@@ -289,16 +289,21 @@ class Redactor:
         return text if place is None else text[:place] + KEY
 
 
-def redactor() -> Redactor:
+def redactor(typed: str = "") -> Redactor:
+    """The redactor of all known secrets, but for those in what its reader has `typed`: they are no news to the reader,
+    who would learn otherwise that a guess is one."""
     # The environment as it is held, where Python lets it be seen: decoding it would take longer than most searches.
     variables: Mapping[str, str] | Mapping[bytes, bytes] = getattr(os.environ, "_data", os.environ)
-    return _redactor_of(tuple(variables.items()), frozenset(_learned))
+    return _redactor_of(tuple(variables.items()), frozenset(_learned), typed)
 
 
 @lru_cache(maxsize=4)
-def _redactor_of(variables: tuple[tuple[str | bytes, str | bytes], ...], learned: frozenset[str]) -> Redactor:
+def _redactor_of(
+    variables: tuple[tuple[str | bytes, str | bytes], ...], learned: frozenset[str], typed: str
+) -> Redactor:
     named = [(os.fsdecode(name), os.fsdecode(value)) for name, value in variables]
-    return Redactor({secret for name, value in named for secret in secrets(name, value)} | learned)
+    known = {secret for name, value in named for secret in secrets(name, value)} | learned
+    return Redactor(secret for secret in known if not typed or Redactor([secret])(typed) == typed)
 
 
 def redact(text: str) -> str:

@@ -40,7 +40,7 @@ from debate_orchestrator.util.errors import (
     with_hint,
 )
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import redactor
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import debate_list
 from debate_orchestrator.web.public.queue import StartQueue
@@ -159,13 +159,18 @@ class TopicScreener:
                 await self._slots.acquire()
                 seconds_left = MODERATION_SECONDS - waiting.elapsed()
             try:
-                return await self._ask(json.dumps(request).encode(), seconds_left)
+                output = await self._output(json.dumps(request).encode(), seconds_left)
             finally:
                 self._slots.release()
         except TimeoutError:
             raise ModerationFailed(f"moderation: no answer within {MODERATION_SECONDS:g} s.") from None
+        if output is None:
+            return ""
+        redact = redactor("\n".join([request["topic"], *request["positions"].values()]))
+        return one_line(redact(output).strip().partition("\n")[0])[:_MAX_REASON_LENGTH] or _UNEXPLAINED
 
-    async def _ask(self, request: bytes, seconds: float) -> str:
+    async def _output(self, request: bytes, seconds: float) -> str | None:
+        """What the program prints as it refuses; None if it accepts."""
         run = ProgramRun()
         try:
             await run.run(self._command, environment(), request, seconds, stderr=False)
@@ -174,8 +179,7 @@ class TopicScreener:
         code = run.code
         if code not in (0, 1):
             raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
-        reason = one_line(redact(run.stdout.decode("utf-8", "replace")).strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
-        return (reason or _UNEXPLAINED) if code else ""
+        return run.stdout.decode("utf-8", "replace") if code else None
 
 
 SUFFIXES = (".public", ".public.rehearsed")
