@@ -202,6 +202,7 @@ def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
 
 SPEECH = phase("speech", "a", "b")
 OPEN = make_format(before=[BALLOT | {"option": "blind"}], round=[SPEECH, BALLOT | {"option": "each round"}])
+NUMBERED = {side: PLAIN["seats"][side] | {"name": f"Speaker {n}"} for n, side in enumerate("ab", start=1)}
 SILENT = make_format(seats={side: PLAIN["seats"][side] for side in "ab"}, after=[], judged_by="plain")
 ALONE = make_format(**ONE_SIDED)
 
@@ -221,9 +222,10 @@ def test_what_is_left_open_is_off_unless_asked_for() -> None:
     """Nothing is mirrored, and no vote is blind or comes after each round, unless the user asks or the format does."""
     made = settled(OPEN)
     assert (made.mirror, made.each_round, made.blind) == (False, False, False)
-    asked = settled(OPEN, mirror=True, each_round=True, blind=True)
+    numbered = make_format(seats=PLAIN["seats"] | NUMBERED, before=OPEN.before, round=OPEN.round)
+    asked = settled(numbered, mirror=True, each_round=True, blind=True)
     assert (asked.mirror, asked.each_round, asked.blind) == (True, True, True)
-    would = OPEN.model_copy(update={"mirror": True, "each_round": True})
+    would = numbered.model_copy(update={"mirror": True, "each_round": True})
     assert (settled(would).mirror, settled(would).each_round) == (True, True)
     assert (settled(would, mirror=False).mirror, settled(would, each_round=False).each_round) == (False, False)
 
@@ -241,6 +243,11 @@ def test_what_is_left_open_is_true_or_false() -> None:
         (SILENT, "blind", "the format plain has no such vote to choose"),
         (SILENT, "mirror", "there are no votes in the format plain"),
         (ALONE, "mirror", "only one side speaks in the format plain"),
+        (
+            OPEN,
+            "mirror",
+            "the sides' names do not differ in a letter or a number at their end alone in the format plain",
+        ),
     ]
 )
 def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -12,16 +13,18 @@ import scripted_replies
 from corpus import TextGroup, assert_harmless, for_each, text_groups
 from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, play_events, script_of, states
 from hostile_texts import NASTY
+from reply_codes import code_of, signed
 from test_briefs import ESCAPES, MARKER, block_of, fences, shown, with_one_marker
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Event, Rejected
+from debate_orchestrator.core.events import ContextFile, Event, Rejected, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.host.turns_folder import TurnsFolder
-from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
+from debate_orchestrator.prompting.briefs import Brief, brief, brief_file, positions_shown
 from debate_orchestrator.prompting.person_turns import computed_answers, heading
+from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal.drafts import Drafts
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
@@ -64,16 +67,39 @@ def test_positions_change_names_and_keep_their_sides() -> None:
     assert other == ["Researcher A argues (Con): Indent with spaces.", "Researcher B argues (Pro): Indent with tabs."]
 
 
-def test_a_debater_in_the_topic_changes_names_and_letters_do_not() -> None:
-    """The topic speaks of the same debater as positions and speeches do. Who reads letters alone is told whose they
-    are, in both presentations, if the topic has one."""
-    said = script_of(_1_opening_a="B is sold out, Researcher A says.")
-    original, other = (parts(made) for made in pair(say=said, rounds=1, topic="Is Researcher A right on vendor B?"))
-    assert "Topic: Is Researcher A right on vendor B?\n" in original[0]
-    assert "Topic: Is Researcher B right on vendor B?\n" in other[0]
-    assert block_of(other[2], "1.opening.b") == "B is sold out, Researcher B says."
-    note = f"{MARKER}: a letter alone means something that is debated here."
-    assert [note in text[0] for text in (original, other, parts(pair(rounds=1)[1]))] == [True, True, False]
+def test_what_is_debated_is_shown_as_it_is() -> None:
+    """Topic and positions are the same in both presentations. Who reads letters or tags alone is told, in both, that
+    they mean what is debated, if they do."""
+    said = script_of(_1_opening_a="B is sold out, Researcher A says, and R1 too.")
+    topic = "Is vendor B right on DeepSeek R1?"
+    original, other = (parts(made) for made in pair(say=said, rounds=1, topic=topic))
+    assert all(f"Topic: {topic}\n" in text[0] for text in (original, other))
+    assert block_of(other[2], "1.opening.b") == "B is sold out, Researcher B says, and R1 too."
+    for debated, noted in (("Is vendor B right?", "a letter"), ("Is R1 right?", "a tag"), (topic, "a letter or a tag")):
+        note = f"{MARKER}: {noted} alone means something that is debated here."
+        assert all(note in parts(made)[0] for made in pair(rounds=1, topic=debated)), debated
+    assert not any("alone means" in parts(made)[0] for made in pair(rounds=1))
+
+
+def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
+    """A judge that names a winner by its position means the side for which its brief shows it, in whatever words."""
+    former = {side: f'An answer of {side.upper()} to "Which town?"' for side in "ab"}
+    for positions in (former, {"a": "Tabs.", "b": "Spaces, says 1.opening.a."}):
+        opening = opened_event(rounds=1, mirror=True, topic="Which town?").with_settings(positions=positions)
+        debate = fold([opening])
+        while not debate.due[0].judging:
+            for turn in debate.due:
+                debate = apply(debate, next(iter(answers(debate, turn, None))))
+        for turn in debate.due:
+            for side, position in positions_shown(debate, turn).items():
+                assert (
+                    f"{NAMES[side]} argues ({'Pro' if (side == 'a') is not turn.mirrored else 'Con'}): {position}\n"
+                    in (parts(brief(debate, turn))[0])
+                )
+                code = code_of(debate, turn)
+                said = json.dumps(signed(scripted_replies.ballot(7, 6, winner=position, rounds=1), code))
+                event = parse_reply(debate, turn, Reply(text=said, brief_digest="0" * 64, spec="x"), code)
+                assert isinstance(event, StructuredReplyGiven) and event.data["winner"] == side, (turn.id, position)
 
 
 def test_every_speech_is_under_the_others_name() -> None:

@@ -191,3 +191,13 @@ def test_a_debate_of_one_side_or_none_is_judged_again(debate: Run, here: Path, f
     ran = debate("judge", "d.rehearsed.journal.jsonl", "--judge=rehearse:anthropic:m", "--output=again.md")
     assert ran.code == 0, ran.err
     assert "Reassigned" not in Path("again.md").read_text(encoding="utf-8")
+
+
+def test_what_can_not_be_judged_is_refused(debate: Run, here: Path) -> None:
+    """The placeholders of a rehearsal stand for no answer, and a debate on a side's name is not mirrored."""
+    debate("run", "Which town?", "--rehearse", "--rounds", "1", "--output", "re.md", "--quiet")
+    ran = debate("judge", "re.rehearsed.journal.jsonl", "--judge", "host")
+    assert ran.code == 2 and "its positions are a rehearsal's placeholders" in ran.err
+    Path("talk.md").write_text(TALK, encoding="utf-8")
+    swapped = debate("judge", "talk.md", "--judge", "host", "--mirror", "--topic", "Was Researcher A right?")
+    assert swapped.code == 2 and "mirror: the topic has the name of a side" in swapped.err

@@ -121,7 +121,9 @@ def test_the_answers_of_a_rehearsal_are_those_of_the_real_debate(debate: Run) ->
 
     assert found["cast"] == {"a": "openai:gpt-5", "judge": "openai:gpt-5", "rapporteur": "openai:gpt-5"}
     assert found["output"] == "debate-report.md" and found["positions"] == "auto"
-    positions = {side: f'Placeholder for an answer of {side.upper()} to "Which topping?"' for side in "ab"}
+    positions = {
+        side: f'Placeholder for an{other} answer to "Which topping?"' for side, other in (("a", ""), ("b", "other"))
+    }
     Path("a.yaml").write_text(yaml.safe_dump({"topic": "Which topping?", "positions": positions}), encoding="utf-8")
     refused = debate("run", "--answers", "a.yaml", "--model", "command:cat", "--trust")
     assert refused.code == 2 and "these are a rehearsal's placeholders" in refused.err

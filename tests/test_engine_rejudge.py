@@ -478,7 +478,7 @@ def test_topic_and_positions() -> None:
         fold(opened(PLAIN, **how)).opened.settings for how in ({}, {"topic": "Dogs?", "positions": positions})
     )
 
-    assert (plain.topic, plain.positions["b"]) == ("Cats?", 'An answer of B to "Cats?"')
+    assert (plain.topic, plain.positions["b"]) == ("Cats?", 'Another answer to "Cats?"')
     assert (given.topic, given.positions) == ("Dogs?", positions)
 
 

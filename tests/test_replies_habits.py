@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import sloppy_judges
-from core.folding import ballot_fields, converging, many, plainest_reply, play_debate
+from core.folding import ballot_fields, converging, many, opened, plainest_reply, play, play_debate
 from corpus import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +18,7 @@ from reply_codes import code_of, signed
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import StructuredReplyGiven
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
@@ -27,6 +28,7 @@ from debate_orchestrator.util.errors import BadReply
 ROUND, FINAL, DISSENT = (
     play_debate(until=turn) for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
 )
+YES_OR_NO = play(fold([opened().with_settings(positions={"a": "Yes", "b": "No."})]), until="1.verdict.judge")[0]
 
 
 def read(text: str, debate: DebateState) -> StructuredReplyGiven:
@@ -152,6 +154,7 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
         "CON": dict.fromkeys(SCORES, "6")}}, {}),
     "nobody conceded": (ROUND, {"conceded": "none"}, {"conceded": None}),
     "neither conceded": (ROUND, {"conceded": "Neither"}, {"conceded": None}),
+    "the position No": (YES_OR_NO, {"conceded": "No"}, {"conceded": "b"}),
     "detected no": (ROUND, {"convergence": {"detected": "no", "criteria": None, "side": "none"}}, {}),
     "criteria of no convergence": (ROUND, {"convergence": {
         "detected": False, "criteria": ["same claim"], "side": "both"}}, {}),
@@ -172,7 +175,7 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
 def test_what_has_one_meaning_is_read(habit: str) -> None:
     """A value that has one meaning is read as that, and the journal has a line for it."""
     debate, written, wanted = HABITS[habit]
-    usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD}[id(debate)]
+    usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD, id(YES_OR_NO): BALLOT}[id(debate)]
     event = read(dumped(debate, usual | written), debate)
 
     assert event.data == usual | wanted

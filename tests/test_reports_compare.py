@@ -15,9 +15,9 @@ from debates import DECLINE, hostile_script, script_of
 from hostile_texts import SAID
 from scripted_debates import section
 
-from debate_orchestrator.core.events import EarlierDebate, Event, Noted
+from debate_orchestrator.core.events import ContextFile, EarlierDebate, Event, Noted
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.compare import ComparedDebate, Comparison, compare, is_mirrored
+from debate_orchestrator.reports.compare import ComparedDebate, Comparison, compare, mirror_of
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.provenance import earlier_debate_report
@@ -58,9 +58,7 @@ def compared(*reports: ReportModel) -> Comparison:
 
 
 def runs(*reports: ReportModel) -> list[ComparedDebate]:
-    return [
-        ComparedDebate(n, f"{n}.jsonl", one, is_mirrored(reports[0], one)) for n, one in enumerate(reports, start=1)
-    ]
+    return [ComparedDebate(n, f"{n}.jsonl", one, mirror_of(reports[0], one)) for n, one in enumerate(reports, start=1)]
 
 
 def test_names_of_a_transcript_are_quoted() -> None:
@@ -217,6 +215,22 @@ def test_swapped_positions_swap_names_and_texts_too() -> None:
     assert [question.text for question in made.questions] == ["Is Researcher A right?", "Is Researcher B right?"]
     assert made.recommendations is not None
     assert [row[1] for row in made.recommendations.rows] == ["Do as Researcher A says.", "Do as Researcher B says."]
+
+
+def test_what_is_debated_keeps_its_letters_and_names() -> None:
+    """In a run with the sides swapped too: `vendor A` of the topic or of the context files, and a debated person."""
+    say = dissenting("Vendor A beats B, says Researcher A.", "Is vendor A quick?")
+    trial = ContextFile(name="trial.md", text="Vendor A delivered 98 of 100.")
+    for setup, name in (
+        ({"context": (trial,)}, "B"),
+        ({"topic": "should we pick vendor a?"}, "B"),
+        ({"topic": "Is Researcher A?"}, "A"),
+    ):
+        made = compared(debated("1", say, **setup), debated("2", say, positions=SWAPPED, **setup))
+        assert [claim.text for claim in made.dissent] == [
+            f"Vendor A beats B, says Researcher {n}." for n in ("A", name)
+        ]
+        assert [question.text for question in made.questions] == ["Is vendor A quick?"] * len(made.questions)
 
 
 @cache

@@ -32,8 +32,11 @@ from debate_orchestrator.util.errors import BadSettings
 RULES = loader.load("adversarial")
 
 
+SAID = {"a": "Tabs.", "b": "Spaces."}
+
+
 def settled(**given: Any) -> Settings:
-    base = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}, "issues": False, "brief": False}
+    base = {"topic": "Tabs are better.", "positions": SAID, "issues": False, "brief": False}
     return answers.make_settings(base | given, RULES, "debate-report.md")
 
 
@@ -110,6 +113,21 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
             start.make_opened(settled(context=names))
 
 
+def test_a_debate_about_a_sides_name_is_not_mirrored(tmp_path: Path) -> None:
+    """What is debated has another name for it, or the sides stay as they are, also if the format mirrors."""
+    minutes = tmp_path / "minutes.md"
+    minutes.write_text("The debater a left.", encoding="utf-8")
+    for name, given, where in (
+        ("question", {"topic": "Did Debater A do it?"}, "the topic has the name of a side, 'Debater A'"),
+        ("question", {"context": [str(minutes)]}, "the context file minutes.md has the name of a side, 'debater a'"),
+        ("panel", {"positions": {"a": "Yes.", "b": "No, Debater-B."}, "mirror": True}, "position b has the name"),
+    ):
+        made = answers.make_settings({"topic": "Is it so?", "positions": SAID, **given}, loader.load(name), "x.md")
+        with pytest.raises(BadSettings, match=rf"^mirror: {where}.* Try: another name there, or `mirror: false`\.$"):
+            start.make_opened(made)
+        assert start.make_opened(made.model_copy(update={"mirror": False})).settings.topic == made.topic
+
+
 # Prompts that changed
 
 
@@ -165,7 +183,8 @@ def test_a_question_that_is_not_yes_or_no() -> None:
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
     asked = asyncio.run(start.opened_with_positions(start.as_rehearsal(given))).settings
     assert asked.positions == {
-        side: f'Placeholder for an answer of {side.upper()} to "Which CI should we use?"' for side in "ab"
+        side: f'Placeholder for {words} answer to "Which CI should we use?"'
+        for side, words in (("a", "an"), ("b", "another"))
     }
 
     person = given.model_copy(update={"cast": {"a": ("human",), "b": ("rehearse",), "judge": ("rehearse",)}})
@@ -251,9 +270,9 @@ def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
         ("Should we move to gRPC?", "We should move to gRPC."),
         ("Is remote work a good idea?", 'The answer to "Is remote work a good idea?" is yes.'),
         ("Pineapple on pizza", "It is right that: Pineapple on pizza"),
-        ("Should we buy or build?", 'An answer of A to "Should we buy or build?"'),
-        ("Rust vs Go", 'An answer of A to "Rust vs Go"'),
-        ("Which one?", 'An answer of A to "Which one?"'),
+        ("Should we buy or build?", 'An answer to "Should we buy or build?"'),
+        ("Rust vs Go", 'An answer to "Rust vs Go"'),
+        ("Which one?", 'An answer to "Which one?"'),
     ]
 )
 def test_the_side_for_a_topic(row: tuple[str, str]) -> None:

@@ -150,7 +150,7 @@ def test_positions_are_worked_out_without_a_model(visitor: Visitor) -> None:
         shown = visitor.send("/new", {**sent, **seats})
         assert shown.status_code == 200 and "It is right that: Remote work" in plain(shown.text)
     shown = visitor.send("/new", {**sent, "topic": "What should we eat?"})
-    assert shown.status_code == 200 and 'Placeholder for an answer of A to "What should we eat?"' in plain(shown.text)
+    assert shown.status_code == 200 and 'Placeholder for an answer to "What should we eat?"' in plain(shown.text)
 
 
 def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:

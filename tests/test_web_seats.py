@@ -160,9 +160,9 @@ def test_a_person_judges_by_a_form(
     """A judge's ballot is asked for field by field; what is missing or wrong is said beside its field, and what was
     entered stays, as it was entered. Topic and positions stand at the top as the task has them, and nothing tells which
     debate is mirrored."""
-    monkeypatch.setitem(globals(), "JOURNAL", "is-researcher-a-right.journal.jsonl")
+    monkeypatch.setitem(globals(), "JOURNAL", "is-r1-right.journal.jsonl")
     monkeypatch.setenv("DB_PASSWORD", "hunter2hunter")
-    address, links = begun(visitor, **{"topic": "Is Researcher A right?", "cast.judge": "human", "mirror": "yes"})
+    address, links = begun(visitor, **{"topic": "Is R1 right?", "cast.judge": "human", "mirror": "yes"})
     (link,) = links.values()
     turn_of(stranger, link)
     labels = plain(stranger.get(link).text)
@@ -183,7 +183,7 @@ def test_a_person_judges_by_a_form(
         page = stranger.get(link).text
         top, task = (re.search(rf"Researcher A argues{side}: (A \w+)", plain(page)) for side in ("", r" \(\w+\)"))
         assert top and task and top[1] == task[1] and "irrored" not in page
-        assert set(re.findall(r"Is Researcher (\w) right", plain(page))) == {"A" if top[1] == "A reason" else "B"}
+        assert set(re.findall(r"Is R(\w) right", plain(page))) == {"1"}
         assert ("one of two ballots" in page) is ("Dissent Record: your turn" not in page)
         positions.append(top[1])
         fields = dict.fromkeys(re.findall(r'<textarea id="(field/[^"]+)"', page), "Something was said.")

@@ -151,6 +151,21 @@ class Format(FrozenModel):
         speaking = {seat for phase in self.phases() for seat in phase.seats} & {*self.sides}
         return len(self.sides) > 1 and len(speaking) != 1 and any(map(self.is_vote, self.phases()))
 
+    @property
+    def numbers_sides(self) -> bool:
+        """Whether the sides' names differ in a letter or a number at their end alone (`Debater A`, `Debater B`), as a
+        mirrored debate needs: other names may be words of what is debated."""
+        names = [self.seats[side].name.split() for side in (self.sides[0], self.sides[-1])]
+        stems, ends = {tuple(name[:-1]) for name in names}, {name[-1] for name in names}
+        are_short = all(end.isdecimal() or (len(end) == 1 and end.isupper()) for end in ends)
+        return are_short and (len(stems), len(ends)) == (1, 2) and () not in stems
+
+    @property
+    def quotes_pages(self) -> bool:
+        """Whether the debaters' replies or a clerk's quote pages: material that comes during the debate."""
+        shapes = [self.shapes.get(phase.reply, {}) for phase in self.phases() if {*self.sides} & {*phase.seats}]
+        return CLERK in self.active_seats() or any({"url", "quote"} <= set(shape) for shape in shapes)
+
     def is_vote(self, phase: Phase) -> bool:
         return JUDGE in phase.seats and bool(VOTE_FIELDS & set(self.shapes.get(phase.reply, {})))
 

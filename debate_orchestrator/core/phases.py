@@ -213,11 +213,13 @@ class ReservedLines(FrozenModel):
         """The lines as a seat has to write them whose turn has that code."""
         return ReservedLines(concede=f"{self.concede} [{code}]", decline=f"{self.decline} [{code}]")
 
-    def advice(self, ignored: str, *, lacks_code: bool = False) -> str:
+    def advice(self, ignored: str, lacks_code: bool = False, other_lines: bool = False) -> str:
         """The remark to a speaker whose reserved line does not count, or counts only with the code of its turn."""
         effect = "declines" if ignored == self.decline else "concedes"
         if lacks_code:
             return f'"{ignored}" does not count here: it {effect} only with the code in the brief.'
+        if other_lines:
+            return f'"{ignored}" does not count here: a speech with lines for the other side never {effect}.'
         return (
             f'"{ignored}" does not count here: it {effect} only as the last line, exactly so, below an empty line, '
             "and outside of quotations, code and lists."

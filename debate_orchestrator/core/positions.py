@@ -54,7 +54,7 @@ _CHOICE = re.compile(r"\b(?:or|vs|versus|whether)\b", re.IGNORECASE)
 """Words of a topic that names several options."""
 _OR_NOT = re.compile(r",? or not ?\??\Z", re.IGNORECASE)
 _NO_MODEL = (model_spec.REHEARSE, model_spec.HOST, model_spec.FETCH, model_spec.OFFLINE)
-_PLACEHOLDER = "Placeholder for an answer"
+_PLACEHOLDERS = ("Placeholder for an answer", "Placeholder for another answer")
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -120,9 +120,12 @@ def _subject_and_predicate(topic: str) -> tuple[str, str] | None:
 def positions_for_transcript(topic: str, sides: Sequence[str]) -> dict[str, str]:
     """Side to its position in a debate that was held elsewhere: plain ones, else "an answer",
     since the option that a side argued for is not known."""
-    return plain_positions(topic, sides) or {
-        side: f'An answer of {side.upper()} to "{one_line(topic)}"' for side in sides
-    }
+    return plain_positions(topic, sides) or _one_for_each(topic, sides, ("An answer", "Another answer"))
+
+
+def _one_for_each(topic: str, sides: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+    """Side to words for a position that is not known. They have no letter, which could be an option of the topic."""
+    return {side: f'{beginning} to "{one_line(topic)}"' for side, beginning in zip(sides, words, strict=False)}
 
 
 def affirms(topic: str, position: str) -> bool:
@@ -164,10 +167,21 @@ def positions_without_model(topic: str, sides: Iterable[str], *, rehearsal: bool
     """Side to its plain position; in a `rehearsal`, in which positions mean nothing, to a placeholder if there is
     none."""
     sides = tuple(sides)
-    placeholders = {side: f'{_PLACEHOLDER} of {side.upper()} to "{one_line(topic)}"' for side in sides}
+    placeholders = _one_for_each(topic, sides, _PLACEHOLDERS)
     return plain_positions(topic, sides) or (placeholders if rehearsal else {})
 
 
 def has_placeholders(positions: Mapping[str, str]) -> bool:
     """Whether a position only stands for one in a rehearsal."""
-    return any(position.startswith(_PLACEHOLDER) for position in positions.values())
+    return any(position.startswith(_PLACEHOLDERS) for position in positions.values())
+
+
+def without_former_placeholders(topic: str, positions: Mapping[str, str]) -> dict[str, str]:
+    """The positions without those that journals of earlier versions have for one that is not known: they name the
+    side by its letter."""
+    words = ("An answer", _PLACEHOLDERS[0])
+    return {
+        side: text
+        for side, text in positions.items()
+        if text not in {f'{word} of {side.upper()} to "{one_line(topic)}"' for word in words}
+    }

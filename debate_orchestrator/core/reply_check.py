@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -77,10 +77,10 @@ def check(
     return list(first_few(sentences, _name_of_record(where)))
 
 
-def _names_of_blanks(value: Any, paths: Container[str], path: str = "") -> list[str]:
+def _names_of_blanks(value: Any, paths: Collection[str], path: str = "") -> list[str]:
     """The blank fields at these paths; a record with nothing but blank fields is named in their place."""
     if not isinstance(value, Mapping):
-        return [path] if path in paths else []
+        return [blank for blank in paths if blank == path or blank.startswith(f"{path}[")]
     parts = {f"{path}.{key}".lstrip("."): item for key, item in value.items()}
     names = {part: _names_of_blanks(item, paths, part) for part, item in parts.items()}
     if path and parts and all(names[part] == [part] for part in parts):

@@ -18,7 +18,14 @@ from debate_orchestrator.core.phases import Phase, Turn
 from debate_orchestrator.core.private_text import PublicText, public_text, with_code_blanked, without_leading_pair
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.visible_text import Quote, VisibleText, make_visible, mark_quotes, writes_lines_for
+from debate_orchestrator.core.visible_text import (
+    Quote,
+    VisibleText,
+    make_visible,
+    mark_quotes,
+    writes_lines_for,
+    wrote_lines_for,
+)
 from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -112,9 +119,12 @@ def has_declined(debate: DebateState, turn_id: str) -> bool:
 
 def writes_for_the_other(debate: DebateState, turn: Turn) -> bool:
     """Whether a speech has lines for the other side in it, where the format forbids that."""
-    if "other's lines" not in debate.format.forbids or not isinstance(debate.replies.get(turn.id), Spoke):
-        return False
-    return writes_lines_for(visible_speech(debate, turn).text, _names_of_others(debate, turn))
+    spoke = isinstance(debate.replies.get(turn.id), Spoke)
+    return spoke and _writes_for_the_other(debate, turn, visible_speech(debate, turn).text)
+
+
+def _writes_for_the_other(debate: DebateState, turn: Turn, text: str) -> bool:
+    return "other's lines" in debate.format.forbids and writes_lines_for(text, _names_of_others(debate, turn))
 
 
 def _names_of_others(debate: DebateState, turn: Turn) -> list[str]:
@@ -128,16 +138,24 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
     """Whether a speech concedes the debate: as its event says, or, in journals of earlier versions, by its text."""
     if event.concedes is not None:
         return event.concedes and turn.speaking
-    return turn.speaking and has_reserved_line(debate, debate.format.lines.concede, turn, event.reply)
+    visible = visible_as_quoted(debate, event.reply.text, turn.phase)
+    return (
+        turn.speaking
+        and _ends_with_line(debate, debate.format.lines.concede, visible, event.reply)
+        and not wrote_lines_for(visible.text, _names_of_others(debate, turn))
+    )
 
 
 def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
-    """Whether a speech says a reserved line, with the `code` of its turn, as its last line and uncut."""
-    public = _public(debate, reply.text)
-    if reply.ended == "cut" or public.restarted or public.left_open:
-        return False
+    """Whether a speech says a reserved line, with the `code` of its turn, as its last line and uncut. Where the format
+    forbids lines for the other side, a speech with such lines says none."""
     visible = visible_as_quoted(debate, reply.text, turn.phase)
-    if visible.dropped or writes_lines_for(visible.text, _names_of_others(debate, turn)):
+    return _ends_with_line(debate, line, visible, reply, code) and not _writes_for_the_other(debate, turn, visible.text)
+
+
+def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply: Reply, code: str = "") -> bool:
+    public = _public(debate, reply.text)
+    if reply.ended == "cut" or public.restarted or public.left_open or visible.dropped:
         return False
     return _last_line(sanitize(reply.text)) == _last_line(visible.text) and ends_with_line(visible.text, line, code)
 
@@ -154,8 +172,10 @@ class IgnoredLine(NamedTuple):
     """A reserved line that does not count."""
 
     line: str
-    lacks_code: bool
+    lacks_code: bool = False
     """Whether it lacks nothing but the code of its turn."""
+    other_lines: bool = False
+    """Whether it does not count since the speech writes lines for the other side."""
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine | None:
@@ -168,7 +188,10 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine |
         return IgnoredLine(line_without_code, lacks_code=True)
     text = without_private_reasoning(debate, reply.text).casefold()
     reserved_line = next((line for line in reserved if _line_pattern(line).search(text)), None)
-    return None if reserved_line is None else IgnoredLine(reserved_line, lacks_code=False)
+    if reserved_line is None:
+        return None
+    visible = visible_as_quoted(debate, reply.text, turn.phase)
+    return IgnoredLine(reserved_line, other_lines=_writes_for_the_other(debate, turn, visible.text))
 
 
 def ignored_line_on_record(debate: DebateState, turn: Turn) -> IgnoredLine | None:

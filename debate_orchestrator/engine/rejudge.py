@@ -26,14 +26,14 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
-from debate_orchestrator.core.positions import positions_for_transcript
+from debate_orchestrator.core.positions import has_placeholders, positions_for_transcript
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.start import new_opened
+from debate_orchestrator.engine.start import must_be_mirrorable, new_opened
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import cast_providers
@@ -104,10 +104,15 @@ def checked_for_start(
     before its journal is written. Without an `output` they lie beside the source. `require_consent` raises unless the
     user consents to the risks of the source. Raises BadFile if one of the files is there already, and BadSettings if
     the judges can't be used."""
+    opened = judging.opened
+    must_be_mirrorable(opened)
+    if has_placeholders(opened.settings.positions) and not all(map(model_spec.is_stand_in, opened.cast[JUDGE])):
+        problem = f"{judging.path}: its positions are a rehearsal's placeholders, so there is nothing to judge."
+        raise BadSettings(problem, hint="the journal of the debate itself")
     files = DebateFiles.of_output(output or output_path(judging.path))
     files.must_be_new()
     require_consent(risks.of_judging([entry.event for entry in judging.entries], "" if output else files.report))
-    opened = judging.opened.with_settings(output=os.path.basename(files.report), **calls)
+    opened = opened.with_settings(output=os.path.basename(files.report), **calls)
     cast_providers.make_providers(CurrentState(fold([opened])), permissions=permissions)
     return judging._replace(opened=opened), files
 

@@ -276,8 +276,9 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     return {
         "mirrored": turn.mirrored,
         **_marker(debate, turn.id, "task"),
-        "topic": topic_shown(debate, turn),
+        "topic": settings.topic,
         "letters_debated": settings.mirror and mirror.leaves_letters,
+        "tags_debated": settings.mirror and mirror.leaves_tags,
         "as_of": settings.as_of,
         "positions": positions_shown(debate, turn),
         "shown_as": {actual: side for side, actual in actual_sides.items()},
@@ -296,16 +297,10 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     }
 
 
-def topic_shown(debate: DebateState, turn: Turn) -> str:
-    """The topic, as the seat of a turn is told it."""
-    topic = debate.opened.settings.topic
-    return debate.mirror.text(topic) if turn.mirrored else topic
-
-
 def positions_shown(debate: DebateState, turn: Turn) -> dict[str, str]:
     """What each side argues, as the seat of a turn is told it."""
-    positions, mirror = debate.opened.settings.positions, debate.mirror
-    return {side: mirror.text(text) for side, text in mirror.keys(positions).items()} if turn.mirrored else positions
+    positions = debate.opened.settings.positions
+    return debate.mirror.keys(positions) if turn.mirrored else positions
 
 
 def _of_format(debate: DebateState) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class _Normalizer:
         return {(key_names[key] if times[key_names[key]] == 1 else "") or key: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
-        if field.optional and _means_nothing(field, value):
+        if field.optional and _means_nothing(field, value) and not self._means_side(field, value):
             return self._change(where, value, empty_value(field))
         keys = field.keys(self.shape_context)
         if value is None and not keys and field.kind in ("list", "choices", "turns"):
@@ -135,6 +135,10 @@ class _Normalizer:
         if keys:
             return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
+
+    def _means_side(self, field: Field, value: Any) -> bool:
+        """Whether a choice is a side's position, such as `No`, though it may mean nothing elsewhere."""
+        return field.kind == "choice" and self._option(field, value) in self.sides
 
     def _each(self, keys: tuple[str, ...], value: Any, where: str, read_value: Callable[[Any, str], Any]) -> Any:
         if not isinstance(value, dict):

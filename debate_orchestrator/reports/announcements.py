@@ -194,6 +194,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         yield Announcement("conduct", text, "warning", turn.id)
     if ignored := speech_rules.ignored_line_on_record(debate, turn):
         where = "without the code of the turn, so it" if ignored.lacks_code else "where it"
+        where = "in a speech with lines for the other side, so it" if ignored.other_lines else where
         yield Announcement(
             "conduct", f'{name} wrote "{ignored.line}" {where} does not count ({turn.id}).', turn_id=turn.id
         )

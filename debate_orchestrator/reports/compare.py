@@ -70,7 +70,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     """The comparison of some journals, each with its path; there are two at least."""
     first = reports[0][1]
     runs = [
-        ComparedDebate(n, path, report, is_mirrored(first, report)) for n, (path, report) in enumerate(reports, start=1)
+        ComparedDebate(n, path, report, mirror_of(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
     judged_runs = [run for run in runs if not run.report.only_stand_ins_judged]
     claims = [
@@ -103,7 +103,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     first = runs[0].report
     yield from _setup_differences(runs)
     for run in runs[1:]:
-        if run.mirrored:
+        if run.mirror:
             yield f"In run {run.number} the sides are swapped; here they have their letters of run 1."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
@@ -302,17 +302,16 @@ class ComparedDebate(NamedTuple):
     number: int
     path: str
     report: ReportModel
-    mirrored: bool = False
-    """Whether each of its sides argues what the other does in the first run."""
+    mirror: Mirror | None = None
+    """What swaps its sides, if each of them argues what the other does in the first run."""
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""
-        return {"a": "b", "b": "a"}.get(name, name) if self.mirrored else name
+        return self.mirror.side(name) if self.mirror else name
 
     def text(self, text: str) -> str:
         """A text of this run, with its sides' names by the letters of the first run."""
-        debated = "\n".join((self.report.topic, *self.report.positions.values()))
-        return Mirror(self.report.rules, debated).text(text) if self.mirrored else text
+        return text if self.mirror is None or self.mirror.names_are_debated else self.mirror.text(text)
 
     def parsed_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
         """The result of a vote, or of the votes on a round."""
@@ -349,13 +348,14 @@ class ComparedDebate(NamedTuple):
         return self.side(verdict.winner)
 
 
-def is_mirrored(first: ReportModel, other: ReportModel) -> bool:
-    """Whether each side argues, word for word, what the other does in the first run."""
+def mirror_of(first: ReportModel, other: ReportModel) -> Mirror | None:
+    """What swaps the sides of a run if each argues, word for word, what the other does in the first run."""
     first_positions, other_positions = first.positions, other.positions
     two_sides = {"a", "b"} == set(first_positions) == set(other_positions)
     if not two_sides or first_positions["a"] == first_positions["b"]:
-        return False
-    return (first_positions["a"], first_positions["b"]) == (other_positions["b"], other_positions["a"])
+        return None
+    is_mirrored = (first_positions["a"], first_positions["b"]) == (other_positions["b"], other_positions["a"])
+    return Mirror(other.rules, other.debated) if is_mirrored else None
 
 
 def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from debate_orchestrator.core.phases import (
     filled_announcement,
 )
 from debate_orchestrator.core.shape import Shape
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, debated_texts
 from debate_orchestrator.core.verdict import ParsedBallot, Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
@@ -140,6 +140,7 @@ class ReportModel(Part):
     """The journal that the report was made from."""
     transcript_only: bool = Field(default=False, exclude=True)
     rules: Format = Field(exclude=True)
+    debated: tuple[str, ...] = Field(exclude=True)
     arguing_sides: tuple[str, ...] = Field(exclude=True)
     spoke_first: str | None = Field(default=None, exclude=True)
     """The side that spoke before the other; null if both spoke at once, or one alone did."""
@@ -262,6 +263,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
     sides = [(side, format.seats[side]) for side in format.sides]
     return {
         "rules": format,
+        "debated": tuple(debated_texts(settings, debate.opened.context).values()),
         "topic": settings.topic,
         "positions": settings.positions,
         "names": {side: f"{seat.name} ({seat.side})" if seat.side else seat.name for side, seat in sides},

@@ -395,9 +395,11 @@ def _setting_problems(spec: TournamentSpec) -> Iterator[str]:
     """The problems of the settings of debates; topics are checked one by one, since each is a debate's topic."""
     for topic in spec.topics:
         try:
-            _settings_on(spec, topic)
+            settings = _settings_on(spec, topic)
         except BadSettings as error:
             yield from error.problems
+        else:
+            yield from start.mirror_problems(spec.loaded_format, settings)
 
 
 def _opening_problems(spec: TournamentSpec) -> list[str]:

@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.prompting import person_turns
-from debate_orchestrator.prompting.briefs import positions_shown, topic_shown
+from debate_orchestrator.prompting.briefs import positions_shown
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import quoting_as_typed
@@ -145,10 +145,10 @@ class Seats:
         # Debates of other folders may have the same name in the same browser; their links differ.
         draft_name = hashlib.sha256(request.path_params["token"].encode()).hexdigest()[:16]
         values: dict[str, Any] = {"heard": [], "task": "", "brief": "", "length_hint": "", "questions": None}
-        turn_id, topic, positions = "", debate.opened.settings.topic, debate.opened.settings.positions
+        turn_id, positions = "", debate.opened.settings.positions
         if awaited_turn is not None:
             seen, turn = awaited_turn.debate, awaited_turn.turn
-            turn_id, topic, positions = turn.neutral_id, topic_shown(seen, turn), positions_shown(seen, turn)
+            turn_id, positions = turn.neutral_id, positions_shown(seen, turn)
             values = {
                 "heard": [_article(seen, entry) for entry in transcript_entries.entries_for(seen, turn)],
                 "task": _task(awaited_turn),
@@ -160,7 +160,7 @@ class Seats:
             "seat.html.j2",
             form_token=request.path_params["token"],
             here=address_of(request),
-            topic=topic,
+            topic=debate.opened.settings.topic,
             name=format.name_of(seat),
             side=side,
             others=[(format.name_of(side), positions[side]) for side in format.sides if side != seat],

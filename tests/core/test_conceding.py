@@ -21,7 +21,6 @@ from debate_orchestrator.util.errors import BadReply
 LINE = "{}"
 """Where the reserved line is in a speech of these tests."""
 WRAPPED = {
-    "given to the other side": "Researcher B: You are right.\n\n{}",
     "fence": "They would have me write:\n\n```\n{}\n```",
     "open fence": "So.\n\n```text\n{}",
     "open fence with a paragraph": "So.\n\n~~~\nIt is over.\n\n{}",
@@ -127,6 +126,20 @@ def test_a_line_that_is_shown_is_not_said() -> None:
         assert conceded(form.replace(LINE, CONCEDE)) is None, form
 
 
+def test_lines_for_the_other_side_stop_a_concession_where_they_are_forbidden() -> None:
+    """In other formats a speech may sum up what each side said. In a journal without codes they stop it as they did in
+    the version that wrote it, which knew fewer of them."""
+    said = f"Researcher B: One source.\n\n{CONCEDE}"
+    assert decides(f"{said} [CODE]") and conceded(said) is None
+    assert conceded(f"a. {said}") == "a"
+    debate = fold([opened(2, rules=START.format.model_copy(update={"forbids": ("other's lines",)}))])
+    turn, told = debate.due[0], reply(f"{said} [{code_of(debate).text}]").model_copy(update={"spec": "host"})
+    event = parse_reply(debate, turn, told, code_of(debate))
+    ignored = speech_rules.ignored_line_on_record(apply(debate, event), turn)
+    assert ignored == speech_rules.IgnoredLine(CONCEDE, other_lines=True)
+    assert "with lines for the other side never concedes" in debate.format.lines.advice(*ignored)
+
+
 def test_the_last_line_counts() -> None:
     """As the speech's own last line a reserved line counts, whatever is above it."""
     for form in OWN.values():
@@ -201,7 +214,7 @@ def test_a_missing_code_is_noticed() -> None:
         assert isinstance(event, Spoke) and event.concedes is False
         debate, turn = apply(START, event), START.due[0]
         assert tally.conceding_side(debate) is None
-        assert speech_rules.ignored_line_on_record(debate, turn) == (CONCEDE, True)
+        assert speech_rules.ignored_line_on_record(debate, turn) == speech_rules.IgnoredLine(CONCEDE, lacks_code=True)
 
 
 SAID = "So it is, and that's how she'd 'have' it “then” (so). 3,000 C++ 5 < 6 * _x_"
@@ -240,7 +253,7 @@ def test_whatever_is_opened_hides_the_line(before: str, opening: str, inside: st
 def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     """Where a reserved line stands alone on a line and does not count, that can be told."""
     debate = apply(START, speech_event("1.opening.a", text))
-    assert speech_rules.ignored_line_on_record(debate, START.due[0]) == (CONCEDE, False)
+    assert speech_rules.ignored_line_on_record(debate, START.due[0]) == speech_rules.IgnoredLine(CONCEDE)
 
 
 @for_each(

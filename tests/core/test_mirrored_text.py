@@ -20,6 +20,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.core.state import make_plan
+from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 
@@ -178,8 +179,8 @@ def test_no_word_keeps_the_tags_of_a_speech(remark: str) -> None:
 
 
 def test_a_tag_alone_names_its_side() -> None:
-    """Speakers and judges use the tags that a brief shows, of any format. A letter, a number, the word of a position,
-    and a word of what is debated is no side's name."""
+    """Speakers and judges use the tags that a brief shows, of any format. A letter, a number, and a position's
+    word name no side."""
     for tags, text, mirrored in (
         (("LEFT SIDE", "RIGHT"), "RIGHT met LEFT SIDE; right?", "LEFT SIDE met RIGHT; right?"),
         (("1", "2"), "2 of them; [1 - END]", "2 of them; [2 - END]"),
@@ -192,48 +193,91 @@ def test_a_tag_alone_names_its_side() -> None:
         }
         mirror = Mirror(make_format(seats={**seats, "judge": PLAIN["seats"]["judge"]}))
         assert (mirror.text(text), mirror.text(mirrored)) == (mirrored, text)
-    mirror = make_plan(opened(1).with_settings(topic="Is DeepSeek R1 good?")).mirror
-    assert mirror.text("R1 is good, says [R1 - ROUND 1 - END].") == "R1 is good, says [R2 - ROUND 1 - END]."
 
 
-@for_each(
-    [
-        ("Which treatment works, A or B?", False),
-        ("Should we choose vendor A?", False),
-        ("Vaccine A protects better than vaccine B.", False),
-        ("Is vendor A for us?", False),
-        ("Researcher A was right", True),
-        ("An answer of A to \u201cWhich town?\u201d", True),
-        ("A carbon tax works.", True),
-        ("Should We Build A Bridge?", False),
-        ("Is treatment A safe?", False),
-        ("No. A tax on sugar works.", True),
-        ("Plan AB is a plan", True),
-        ("Are A-levels fair?", True),
-        ("Is vendor A\u00a0better?", False),
-    ]
-)
-def test_a_letter_of_what_is_debated_is_the_same_in_both_texts(row: tuple[str, bool]) -> None:
-    """`Vendor A` of a topic or a position is no side, so that no position is turned into the other's; names are."""
-    topic, swapped = row
-    mirror = make_plan(opened(1).with_settings(topic=topic)).mirror
-    text, other = "Vendor A is cheap, says Researcher A.", "Vendor A is cheap, says Researcher B."
-    assert mirror.text(text) == (other.replace("Vendor A", "Vendor B") if swapped else other)
+NAMED_BY_A_LETTER = [
+    *(
+        "Which treatment works, A or B?",
+        "Should we choose vendor A?",
+        "Is vendor A for us?",
+        "Is vendor A\u00a0better?",
+    ),
+    *("Vaccine A protects better than vaccine B.", "Should We Build A Bridge?", "Is treatment A safe?", "Is it A?"),
+    *(
+        "should we pick vendor a or vendor b?",
+        "should we pick vendor a?",
+        "is vendor a's price fair?",
+        "is a/b cheaper?",
+    ),
+    *("Vendor-A or Vendor-B?", "Is VendorA good?", "Is vendor_A good?", "Is vendor-a good?", "Is A/B cheaper?"),
+    *(
+        "Is drug A+ safe?",
+        "A=1 or C=2",
+        "Is A-rated debt safe?",
+        "In the trial B was better.",
+        "Is Ａ good?",
+        "is (b) so?",
+    ),
+    *("Treatment A harmed 2 of 900 patients, placebo 61.", "He has hepatitis B.", "A beat the others."),
+]
+"""What is debated, with a letter that could be a name there."""
+UNLETTERED = [
+    *(
+        "Is it so?",
+        "A carbon tax works.",
+        "No. A tax on sugar works.",
+        "Plan AB is a plan",
+        "Is A4 a size?",
+        "Is B2B dead?",
+    ),
+    *(
+        "Is it worth a try or a look, as a team?",
+        '# A plan\nIt is vis-a-vis a "fair" price, a (small) one.',
+        "Do cabs rob us?",
+    ),
+]
 
 
-@for_each(
-    [
-        ("In the trial B was better than A.", False),
-        ("Treatment A harmed 2, treatment B 61.", False),
-        ("A trial by John A. Smith and James B. Kerr, on vitamin A and hepatitis B.", True),
-        ("Is it A?", True),
-    ]
-)
-def test_letters_of_the_material_are_the_same_in_both_texts(row: tuple[str, bool]) -> None:
-    """Letters that it calls two things by are never a side's, so that no speech says the opposite of it."""
-    text, swapped = row
-    plan = make_plan(opened(1).model_copy(update={"context": (ContextFile(name="trial.md", text=text),)}))
-    assert (plan.mirror.text("So A is safe.") == "So B is safe.") is swapped
+def test_a_letter_of_what_is_debated_is_the_same_in_both_texts() -> None:
+    """`Vendor A` of a topic, a position or the material is no side, in any form, so that no speech says the opposite
+    of it. Nor is one where replies quote pages, which may have it, or a position that only stands for one."""
+    plain = opened(1).with_settings(positions={"a": "Yes.", "b": "No."})
+    placeholder = plain.with_settings(positions={side: f'An answer of {side.upper()} to "Is it so?"' for side in "ab"})
+    for text in NAMED_BY_A_LETTER + UNLETTERED:
+        file = ContextFile(name="trial.md", text=text)
+        position = {"a": text, "b": "No."}
+        for event in (
+            plain.with_settings(topic=text),
+            plain.with_settings(positions=position),
+            plain.with_settings(issues=(text,)),
+            placeholder.model_copy(update={"context": (file,)}),
+        ):
+            mirror = make_plan(event).mirror
+            assert mirror.text("So A is safe.") == f"So {'A' if text in NAMED_BY_A_LETTER else 'B'} is safe.", text
+            assert mirror.text("Is A safe, Researcher A?").endswith("Researcher B?")
+    for name, letter in (("claim", "A"), ("panel", "B")):
+        mirror = make_plan(plain.model_copy(update={"format": loader.load(name)})).mirror
+        assert mirror.text("So A is safe.") == f"So {letter} is safe."
+
+
+def test_a_tag_or_an_id_of_what_is_debated_is_the_same_in_both_texts() -> None:
+    """As letters are: in the topic and in the material, joined to a word too."""
+    said, swapped = "R1 says so, and R2. [R1 - ROUND 1 - END]", "R2 says so, and R1. [R2 - ROUND 1 - END]"
+    left = "R1 says so, and R2. [R2 - ROUND 1 - END]"
+    for text in ("Is DeepSeek R1 good?", "DeepSeekR1?", "deepseek-r1?", "R2: every job is kept.", "See R3, R10, XR1."):
+        context = (ContextFile(name="needs.md", text=text),)
+        for event in (opened(1).with_settings(topic=text), opened(1).model_copy(update={"context": context})):
+            assert make_plan(event).mirror.text(said) == (swapped if text.startswith("See") else left), text
+    mirror = make_plan(opened(1).with_settings(topic="Should we upgrade to 4.beta.b?")).mirror
+    assert mirror.text("4.beta.b, not 4.Beta.a; 1.opening.a") == "4.beta.b, not 4.Beta.a; 1.opening.b"
+
+
+def test_a_whole_name_is_found_in_any_case_and_spacing() -> None:
+    """Also across a line's end; a part of another word and the end of a sentence are no name."""
+    names = ("Researcher B", "researcher a", "RESEARCHER\nA", "Researcher-A", "researcher_b", "ResearcherA")
+    assert all(RESEARCHERS.name_in(f"Did {name} do it?") == name for name in names)
+    for text in ("Researchers A and B", "Ask a researcher. A plan", "Researcher AB", "my Researcher C"):
+        assert not RESEARCHERS.name_in(text), text
 
 
 def test_short_names_keep_to_their_own_letters() -> None:

@@ -328,3 +328,10 @@ def test_a_text_may_be_half_as_long_again(words: int, problems: int) -> None:
     """A text is sent back for its length only beyond one and a half times the words that were asked for."""
     shape = {"why": Field(kind="text", asked_words=10)}
     assert len([*beyond_limits(shape, {"why": "word " * words})]) == problems
+
+
+def test_a_form_names_every_blank() -> None:
+    """Also one in a list, by its number from 1."""
+    shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text"), "why": Field(kind="text")})}
+    blank = {"rows": [{"claim": "x", "why": None}]}
+    assert check(shape, blank, CONTEXT, is_form=True) == ["rows[1].why: this is blank. Try: fill it in."]
