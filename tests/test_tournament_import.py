@@ -89,15 +89,30 @@ def test_rows_that_stand_twice_count_once(debate: Run) -> None:
 
 
 def test_repeats_count_by_their_numbers(debate: Run) -> None:
-    """The order of the rows does not decide which judging is the panel's; words that are no numbers count in order."""
-    for later, first in ([["1"], ["0"]], [["2"], ["1.0"]], [["1"], [""]], [["1"], ["00", "0"]]):
+    """The order of the rows does not decide which judging is the panel's. What is no number counts after the numbers of
+    its judge and debate, in order, and changes none of another debate; a note says so."""
+    for later, first in (
+        [["1"], ["0"]],
+        [["2"], ["1.0"]],
+        [["1"], [""]],
+        [["20260102"], ["20260101"]],
+        [["1"], ["00", "0"]],
+    ):
         ballots = [row("d1", "a", "b", "con", repeat=repeat) for repeat in later]
         ballots += [row("d1", "a", "b", "pro", repeat=repeat) for repeat in first]
         import_rows(debate, ballots)
         assert [(one["model"], one["won"]) for one in ratings(debate)["elo"]] == [("a", 1), ("b", 0)], first
         shutil.rmtree("t")
-    import_rows(debate, [row("d1", "a", "b", winner, repeat=winner) for winner in ("pro", "con")])
-    assert ratings(debate)["elo"][0]["model"] == "a"
+    note = "`repeat` that is not 0, 1, 2 ..., numbered after those by the order of rows"
+    for words in (["first", "second"], ["", "second"], ["?"], ["-1"], ["1.5"]):
+        ballots = [row("d1", "a", "b", winner, repeat=n) for winner, n in (("con", 1), ("pro", 0))]
+        ballots += [
+            row("d2", "a", "b", winner, repeat=word) for winner, word in zip(("pro", "con"), words, strict=False)
+        ]
+        bad = [word for word in words if word]
+        assert f"{note}: {len(bad)} (the first: '{bad[0]}', line" in notes(import_rows(debate, ballots))
+        assert [(one["model"], one["won"]) for one in ratings(debate)["elo"]] == [("a", 2), ("b", 0)], words
+        shutil.rmtree("t")
 
 
 def test_rows_of_a_debate_that_contradict_each_other(debate: Run) -> None:

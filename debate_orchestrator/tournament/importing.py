@@ -12,7 +12,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -283,7 +284,7 @@ class _Collector:
             return
         number = self._number(row, "round", MAX_COUNT, integer=True)
         mirrored = self._mirrored(row)
-        key = (debate_id, judge, number, mirrored, _repeat(self._name(row, "repeat")))
+        key = (debate_id, judge, number, mirrored, self._repeat(row))
         if key in self._ballots:
             kind = "Second ballots of a judge on one debate, left out (map `repeat` if they are repeats)"
             self._note(kind, f"line {row.line}, debate {short_repr(debate_id)}")
@@ -306,6 +307,16 @@ class _Collector:
             return text in _YES
         self._note("`mirrored` that is neither yes nor no, taken as no", _case(text, row.line))
         return False
+
+    def _repeat(self, row: _JudgeRow) -> int | str:
+        """The number of a judging; 0 for an empty cell, and a text, with a note, for what is no number."""
+        value, text = row.values.get("repeat"), self._name(row, "repeat")
+        number = _finite(value) if text or isinstance(value, list | dict) else 0.0
+        if number is not None and number.is_integer() and 0 <= number <= MAX_COUNT:
+            return int(number)
+        kind = "`repeat` that is not 0, 1, 2 ..., numbered after those by the order of rows"
+        self._note(kind, _case(value, row.line))
+        return text
 
     def _note(self, kind: str, case: str) -> None:
         self._problem_cases.setdefault(kind, []).append(case)
@@ -439,37 +450,26 @@ class _Collector:
 
 def _with_final_ballots_marked(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
     """The ballots, with `final` on each judge's ballot on the whole debate, and with repeats numbered from 0: as the
-    file numbers them, or else in the order in which each judge's occur. The final ballot is the one without a turn, if
+    file numbers them, others after those of their judge as they occur. The final ballot is the one without a turn, if
     there is one, or else the one after the debate's last turn."""
     last: dict[str, int] = {}
-    without_turn = set()
+    numbers, next_numbers = dict[tuple[Any, ...], int](), Counter[tuple[str, str]]()
+    least, without_turn = min((repeat for *_, repeat in ballots if isinstance(repeat, int)), default=0), set()
     for debate, judge, number, mirrored, repeat in ballots:
         last[debate] = max(last.get(debate, 0), number or 0)
         if number is None:
             without_turn.add((debate, judge, mirrored, repeat))
-    numbers_in_file = _numbers({repeat for *_, repeat in ballots})
-    numbers: dict[tuple[str, str], dict[str, int]] = {}
+        if isinstance(repeat, int):
+            numbers[debate, judge, repeat] = repeat - least
+            next_numbers[debate, judge] = max(next_numbers[debate, judge], repeat - least + 1)
     marked = []
     for (debate, judge, number, mirrored, repeat), ballot in ballots.items():
-        numbers_of_judge = numbers_in_file or numbers.setdefault((debate, judge), {})
-        is_last = number == last[debate] and (debate, judge, mirrored, repeat) not in without_turn
-        final = number is None or is_last
-        repeat_number = numbers_of_judge.setdefault(repeat, len(numbers_of_judge))
-        marked.append(ballot.model_copy(update={"repeat": repeat_number, "final": final}))
+        is_last = number is None or (number == last[debate] and (debate, judge, mirrored, repeat) not in without_turn)
+        if (debate, judge, repeat) not in numbers:
+            numbers[debate, judge, repeat] = next_numbers[debate, judge]
+            next_numbers[debate, judge] += 1
+        marked.append(ballot.model_copy(update={"repeat": numbers[debate, judge, repeat], "final": is_last}))
     return marked
-
-
-def _numbers(repeats: Collection[str]) -> dict[str, int]:
-    """Each repeat of a file to its number, the least being 0; empty if some are no numbers."""
-    numbers = {repeat: int(repeat) for repeat in repeats if re.fullmatch("[0-9]{1,6}", repeat)}
-    least = min(numbers.values(), default=0)
-    return {repeat: number - least for repeat, number in numbers.items()} if len(numbers) == len(repeats) else {}
-
-
-def _repeat(text: str) -> str:
-    """A number in its shortest form, such as `0` for `0.0` and for a blank; other texts as they are."""
-    number = re.fullmatch(r"0*(\d{1,6})(?:\.0+)?", text or "0", re.ASCII)
-    return number[1] if number else text
 
 
 def _text(value: Any) -> str:
