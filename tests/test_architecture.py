@@ -40,7 +40,7 @@ PLACES = {
     "uvicorn": ("web/server.py",),
     "h11": ("web/server.py",),
     "PIL": ("web/card.py",),
-    "procrastinate": ("tournament/cluster/database.py",),
+    "procrastinate": ("tournament/cluster/database.py", "tournament/cluster/jobs.py"),
     "psycopg": (
         "tournament/cluster/database.py",
         "tournament/cluster/shared.py",

@@ -17,8 +17,6 @@ import pytest
 from corpus import for_each
 from postgres import Postgres
 from procrastinate import App
-from procrastinate.exceptions import ConnectorException
-from procrastinate.jobs import Job
 from procrastinate.testing import InMemoryConnector
 from test_tournament_limits import made
 
@@ -220,44 +218,6 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
     assert asyncio.run(play()) == [(2, 0, 2 * PRICE), (1, 0, 2 * PRICE)]
 
 
-@pytest.mark.parametrize("trouble", [psycopg.OperationalError(), psycopg.errors.ReadOnlySqlTransaction(), None])
-def test_an_outage_takes_no_debate_from_others(
-    trouble: Exception | None, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """While the database is away, takes no writes or hangs, no worker can give a heartbeat. The first that is back, and
-    one that begins then, leaves the others their debates until they had time to give one, and takes those of a dead
-    one then."""
-    times = [0.0]
-    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
-
-    async def play() -> list[int]:
-        async with tournament(postgres_server.url(database), max_cost=1) as stored:
-            manager, taken = stored.app.job_manager, []
-
-            async def look(time: float) -> None:
-                times[0] = time
-                await database_module.requeue_stalled(stored, "t")
-                ((count,),) = await stored.rows("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
-                taken.append(count)
-
-            other = await manager.register_worker()
-            await database_module.enqueue(stored, "t", [("d", False)])
-            assert await manager.fetch_job(["debates-t"], other)
-            await stored.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute'")
-            for time in range(0, 40, 8):
-                await look(time)
-            times[0] = 34 if trouble is not None else 68
-            if trouble is not None:
-                stored.note_unreachable(trouble)
-            for _ in range(22):
-                await look(times[0])
-                times[0] += 2
-            return taken
-
-    *early, last = asyncio.run(play())
-    assert not any(early) and last == 1
-
-
 def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, here: Path) -> None:
     """A row of a debate that holds what no worker writes is reported in a sentence, once, and counts as unusable; the
     other rows are read. A row that is of no debate of the tournament counts for nothing."""
@@ -451,49 +411,3 @@ def test_what_the_database_takes_later(error: psycopg.Error) -> None:
     """A server that can't be reached or takes nothing for now is not a refusal: its work is tried again."""
     with pytest.raises(type(error)):
         asyncio.run(failing(error).execute(""))
-
-
-def test_a_job_that_was_given_to_another_worker() -> None:
-    """It is reported as that, by a database that can be reached; what else the queue fails at has its reason."""
-    notices: list[str] = []
-    database = Database(App(connector=InMemoryConnector()), "postgresql://h/x", notices.append)
-    failure = ConnectorException()
-    failure.__cause__ = psycopg.errors.RaiseException('Job was not found or not in "doing" status\nCONTEXT: line 23')
-    database.note_unreachable(failure)
-    assert notices == ["A debate of this worker was given to another one: this one was not heard of for a while."]
-    assert not database.is_unreachable
-
-
-def job(arguments: Any, task: str = "run_debate", queue: str = "debates-t") -> Job:
-    return Job(queue=queue, lock=None, queueing_lock=None, task_name=task, task_kwargs=arguments)
-
-
-def test_the_debate_of_a_job() -> None:
-    """A job that this program made names its debate, not one in the queue of another tournament."""
-    made_here = database_module._job("t", "d", 1)
-    assert database_module._debate_of(made_here) == "d"
-    assert database_module._debate_of(job({"tournament": "t", "debate": "x" * 1_000})) == "x" * 1_000
-    assert database_module._debate_of(job({"tournament": "u", "debate": "d"})) is None
-
-
-@for_each(
-    [
-        ({}, "run_debate"),
-        ({"tournament": "t"}, "run_debate"),
-        ({"debate": "d"}, "run_debate"),
-        ({"tournament": ["t"], "debate": "d"}, "run_debate"),
-        ({"tournament": "t", "debate": ["d"]}, "run_debate"),
-        ({"tournament": "t", "debate": "x" * 1_001}, "run_debate"),
-        ({"tournament": "t", "debate": "d"}, "another"),
-    ]
-)
-def test_a_job_that_names_no_debate(arguments: dict[str, Any], task: str) -> None:
-    """A job with other arguments or of another task names none, whatever its queue is."""
-    assert database_module._debate_of(job(arguments, task)) is None
-    assert database_module._debate_of(job(arguments, task, f"debates-{arguments.get('tournament')}")) is None
-
-
-@pytest.mark.parametrize(("text", "arguments"), [('{"debate": "d"}', {"debate": "d"}), ("[1]", {}), ('"text"', {})])
-def test_the_arguments_of_a_job(text: str, arguments: dict[str, Any]) -> None:
-    """What is not an object counts as no arguments."""
-    assert database_module._job_arguments(text) == arguments

@@ -18,13 +18,11 @@ from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import (
     RETRY_SECONDS,
     Database,
-    count_unfinished,
-    count_workers,
-    enqueue,
     fetch_rows,
     first_row,
     out_of_reach,
 )
+from debate_orchestrator.tournament.cluster.jobs import count_unfinished, count_workers, enqueue
 from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.folder import Tournament, identity, is_begun, spec_data, spec_from_text
 from debate_orchestrator.tournament.rows import Dollars

@@ -1,10 +1,5 @@
-"""The PostgreSQL database that machines share: its tables and connections, what is said when it can't be reached, and
-the queue of the debates that wait for a worker.
-
-Each such debate is one job of Procrastinate, in a queue for each tournament. A job that a worker has taken is done
-once. If the worker is not heard of for a while, its job is given up and the debate gets a new job, so that a worker
-that comes back can't end the job of another.
-"""
+"""The PostgreSQL database that machines share: its tables and connections, and what is said when it can't be
+reached."""
 
 from __future__ import annotations
 
@@ -13,8 +8,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from importlib.util import find_spec
 from time import monotonic
@@ -27,8 +22,7 @@ from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, quoted
 
 if TYPE_CHECKING:
-    from procrastinate import App, JobContext
-    from procrastinate.jobs import Job
+    from procrastinate import App
     from psycopg import AsyncConnection
 
 _LOG = logging.getLogger(__name__)
@@ -39,6 +33,8 @@ _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
 RETRY_SECONDS = 1.0
 """Seconds until a database that could not be reached is tried again."""
+LEASE_SECONDS = 30.0
+"""Seconds without a heartbeat after which a worker is taken for dead."""
 END_SECONDS = 5.0
 """Seconds for what is left to write when a debate is given up or a worker ends."""
 _CONNECT_SECONDS = 5
@@ -214,7 +210,7 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
         logging.getLogger(name).setLevel(logging.CRITICAL)
     pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "configure": _load_any_time}
     pool |= {"timeout": _RECONNECT_SECONDS, "reconnect_timeout": _RECONNECT_SECONDS}
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=_job_arguments, **pool)
+    connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=job_arguments, **pool)
     app = procrastinate.App(connector=connector)
     try:
         await app.open_async()
@@ -350,151 +346,7 @@ def out_of_reach() -> tuple[type[Exception], ...]:
     return OperationalError, InterfaceError, PoolTimeout, ConnectorException, *for_a_while
 
 
-LEASE_SECONDS = 30.0
-"""Seconds without a heartbeat after which a worker is taken for dead."""
-_FORGET_SECONDS = 7 * 86_400.0
-"""Seconds without a heartbeat after which the row of a worker is removed, and no heartbeat counts any more: longer than
-a database is down."""
-_TASK = "run_debate"
-_END_LONG_WAITS = """
-WITH workers AS (UPDATE procrastinate_workers SET last_heartbeat = now()
-    WHERE last_heartbeat > now() + %(lease)s * interval '1 second')
-UPDATE procrastinate_jobs SET scheduled_at = NULL
-WHERE queue_name = %(queue)s AND status = 'todo' AND scheduled_at > now() + 10 * %(lease)s * interval '1 second'
-"""
-"""Takes back times further ahead than this program sets any: a job would wait, or a dead worker keep its own."""
-_BATCH = 1_000
-"""Jobs that are queued by one statement."""
-_MAX_ID_LENGTH = 1_000
-"""Characters of the id of a debate in the queue."""
-
-RunDebate = Callable[[int, str, str], Awaitable[None]]
-"""Runs a debate: the worker id, the tournament, the debate. Raises Requeue if it has to be run later."""
-
-
-class Requeue(Exception):
-    """A debate goes back into the queue."""
-
-    def __init__(self, seconds: int = 0):
-        super().__init__("the debate goes back into the queue")
-        self.seconds = seconds
-        """Until a worker may take it."""
-
-
-def _queue_of(tournament: str) -> str:
-    return f"debates-{tournament}"
-
-
-def _job_arguments(text: str | bytes) -> dict[str, Any]:
+def job_arguments(text: str | bytes) -> dict[str, Any]:
     """The arguments of a job, which others may have written: empty if they are not an object."""
     value = json.loads(text)
     return value if isinstance(value, dict) else {}
-
-
-def _debate_of(job: Job) -> str | None:
-    """The id of a job's debate; None if this program made no such job of that queue, so that it can't be run."""
-    tournament, debate_id = (job.task_kwargs.get(name) for name in ("tournament", "debate"))
-    if not (isinstance(tournament, str) and isinstance(debate_id, str) and len(debate_id) <= _MAX_ID_LENGTH):
-        return None
-    return debate_id if (job.task_name, job.queue) == (_TASK, _queue_of(tournament)) else None
-
-
-def register(app: App, run_debate: RunDebate) -> None:
-    """Makes `run_debate` the task of every job. A job is queued again after Requeue, and after no other error."""
-    from procrastinate import BaseRetryStrategy, RetryDecision
-
-    class RequeueAlone(BaseRetryStrategy):
-        def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
-            return RetryDecision(retry_in={"seconds": exception.seconds}) if isinstance(exception, Requeue) else None
-
-    @app.task(name=_TASK, pass_context=True, retry=RequeueAlone())
-    async def task(context: JobContext, /, **_: object) -> None:
-        job = context.job
-        assert job.worker_id is not None
-        if (debate_id := _debate_of(job)) is None:
-            _LOG.warning("Job %s of the queue %s names no debate, and is removed.", job.id, quoted(job.queue))
-            return
-        await run_debate(job.worker_id, job.queue.removeprefix(_queue_of("")), debate_id)
-
-
-async def enqueue(database: Database, tournament: str, debates: Iterable[tuple[str, bool]]) -> None:
-    """Queues debates, unless they are queued or running already. Each has its id and whether it has begun: these come
-    first."""
-    from procrastinate.exceptions import AlreadyEnqueued
-
-    query = (
-        "SELECT args ->> 'debate' FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status IN ('todo', 'doing')"
-    )
-    queued = {debate_id for (debate_id,) in await database.rows(query, queue=_queue_of(tournament))}
-    manager = database.app.job_manager
-    jobs = [_job(tournament, debate_id, int(is_begun)) for debate_id, is_begun in debates if debate_id not in queued]
-    for start in range(0, len(jobs), _BATCH):
-        try:
-            await manager.batch_defer_jobs_async(jobs[start : start + _BATCH])
-        except AlreadyEnqueued:  # another run of the same tournament queues the same debates
-            for job in jobs[start : start + _BATCH]:
-                with suppress(AlreadyEnqueued):
-                    await manager.defer_job_async(job)
-
-
-def _job(tournament: str, debate_id: str, priority: int) -> Job:
-    from procrastinate.jobs import Job
-
-    return Job(
-        id=None,
-        lock=None,
-        queueing_lock=f"{tournament}/{debate_id}",
-        task_name=_TASK,
-        task_kwargs={"tournament": tournament, "debate": debate_id},
-        queue=_queue_of(tournament),
-        priority=priority,
-    )
-
-
-async def count_unfinished(database: Database, tournament: str) -> int:
-    """The number of debates that are queued or running."""
-    query = "SELECT count(*) FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status IN ('todo', 'doing')"
-    ((count,),) = await database.rows(query, queue=_queue_of(tournament))
-    return int(count)
-
-
-async def count_workers(database: Database, tournament: str) -> int:
-    """The number of workers that run debates of a tournament."""
-    query = "SELECT count(DISTINCT worker_id) FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status = 'doing'"
-    ((count,),) = await database.rows(query, queue=_queue_of(tournament))
-    return int(count)
-
-
-async def requeue_stalled(database: Database, tournament: str) -> None:
-    """Gives the jobs up whose worker has given no heartbeat for `LEASE_SECONDS`, and queues their debates again;
-    none while the workers may have been kept from giving one."""
-    from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
-    from procrastinate.jobs import Status
-
-    await database.execute(_END_LONG_WAITS, queue=_queue_of(tournament), lease=LEASE_SECONDS)
-    manager = database.app.job_manager
-    stalled = await manager.get_stalled_jobs(queue=_queue_of(tournament), seconds_since_heartbeat=LEASE_SECONDS)
-    if not database.has_taken_heartbeats():  # asked afterwards: the answer may have been long in coming
-        return
-    for job in stalled:
-        assert job.id is not None
-        # The new job comes first: a run that counts jobs must not find none in between.
-        if (debate_id := _debate_of(job)) is not None:
-            with suppress(AlreadyEnqueued):  # another worker has found it
-                await manager.defer_job_async(_job(tournament, debate_id, 1))
-        with suppress(ConnectorException):  # or it has ended meanwhile
-            await manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
-
-
-async def take_debates(database: Database, tournament: str, concurrency: int) -> None:
-    """Takes the debates of a tournament as a worker until it is cancelled; those under way are finished then."""
-    await database.app.run_worker_async(
-        queues=[_queue_of(tournament)],
-        concurrency=concurrency,
-        install_signal_handlers=False,
-        delete_jobs="always",
-        fetch_job_polling_interval=min(5.0, LEASE_SECONDS),
-        listen_notify=False,  # which takes a connection for each tournament; the queue is full when it is found
-        update_heartbeat_interval=LEASE_SECONDS / 3,
-        stalled_worker_timeout=_FORGET_SECONDS,
-    )

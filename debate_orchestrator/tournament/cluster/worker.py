@@ -18,11 +18,13 @@ from debate_orchestrator.tournament.cluster.database import (
     LEASE_SECONDS,
     RETRY_SECONDS,
     Database,
+    first_row,
+    out_of_reach,
+)
+from debate_orchestrator.tournament.cluster.jobs import (
     Requeue,
     count_unfinished,
     count_workers,
-    first_row,
-    out_of_reach,
     register,
     requeue_stalled,
     take_debates,

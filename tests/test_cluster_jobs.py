@@ -1,0 +1,137 @@
+"""The queue of a tournament's debates: which of them are taken from a worker, and jobs that others made."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+from corpus import for_each
+from postgres import Postgres
+from procrastinate import App
+from procrastinate.exceptions import ConnectorException
+from procrastinate.testing import InMemoryConnector
+from test_cluster_shared import tournament
+
+from debate_orchestrator.tournament.cluster import database as database_module
+from debate_orchestrator.tournament.cluster import jobs
+from debate_orchestrator.tournament.cluster.database import Database
+
+
+async def while_commits_hang(
+    server: Postgres, database: str, work: Callable[[], Awaitable[None]]
+) -> asyncio.Future[None]:
+    """Begins work while commits hang, and returns it once it waits for one of its own; they hang no more then."""
+
+    def set_standby(name: str) -> None:
+        """Has every commit wait for a server, or for none."""
+        server.query(database, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
+        server.query(database, "SELECT pg_reload_conf()")
+
+    end = time.time() + 10
+    set_standby("none")
+    try:
+        working = asyncio.ensure_future(work())
+        while not server.query(database, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"):
+            assert time.time() < end
+            if working.done():  # the server reads its settings a moment later
+                working = asyncio.ensure_future(work())
+            await asyncio.sleep(0.05)
+    finally:
+        set_standby("")
+    return working
+
+
+@pytest.mark.parametrize(
+    "trouble", [psycopg.OperationalError(), psycopg.errors.ReadOnlySqlTransaction(), None, "commits hang"]
+)
+def test_an_outage_takes_no_debate_from_others(
+    trouble: Exception | str | None, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the database is away, takes no writes or hangs, no worker can give a heartbeat. The first that is back, and
+    one that begins then, leaves the others their debates until they had time to give one, and takes those of a dead
+    one then, but none of one that is just giving a heartbeat. A worker without a debate finds that commits hang."""
+    times = [0.0]
+    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
+
+    async def play() -> list[int]:
+        async with tournament(postgres_server.url(database), max_cost=1) as stored:
+            manager, taken = stored.app.job_manager, []
+
+            async def look(at: float) -> None:
+                times[0] = at
+                await jobs.requeue_stalled(stored, "t")
+                ((count,),) = await stored.rows("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
+                taken.append(count)
+
+            other = await manager.register_worker()
+            await jobs.enqueue(stored, "t", [("d", False)])
+            assert await manager.fetch_job(["debates-t"], other)
+            await stored.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute'")
+            for at in range(0, 40, 8):
+                await look(at)
+            if isinstance(trouble, str):
+                hanging = await while_commits_hang(postgres_server, database, lambda: look(34))
+                times[0] = 68
+                await hanging
+            times[0] = 34 if isinstance(trouble, Exception) else 68
+            if isinstance(trouble, Exception):
+                stored.note_unreachable(trouble)
+            for _ in range(21):
+                await look(times[0])
+                times[0] += 2
+            with psycopg.connect(postgres_server.url(database)) as heartbeat:
+                heartbeat.execute("UPDATE debate_orchestrator.procrastinate_workers SET last_heartbeat = now()")
+                await look(times[0])
+                heartbeat.rollback()
+            await look(times[0])
+            return taken
+
+    *early, last = asyncio.run(play())
+    assert not any(early) and last == 1
+
+
+def test_a_job_that_was_given_to_another_worker() -> None:
+    """It is reported as that, by a database that can be reached; what else the queue fails at has its reason."""
+    notices: list[str] = []
+    database = Database(App(connector=InMemoryConnector()), "postgresql://h/x", notices.append)
+    failure = ConnectorException()
+    failure.__cause__ = psycopg.errors.RaiseException('Job was not found or not in "doing" status\nCONTEXT: line 23')
+    database.note_unreachable(failure)
+    assert notices == ["A debate of this worker was given to another one: this one was not heard of for a while."]
+    assert not database.is_unreachable
+
+
+def test_the_debate_of_a_job() -> None:
+    """A job that this program made names its debate, not one in the queue of another tournament."""
+    made_here = jobs._job("t", "d", 1)
+    assert jobs._debate_of(made_here.task_name, made_here.queue, made_here.task_kwargs) == "d"
+    for tournament_id, debate_id, found in (("t", "x" * 1_000, "x" * 1_000), ("u", "d", None)):
+        arguments = {"tournament": tournament_id, "debate": debate_id}
+        assert jobs._debate_of("run_debate", "debates-t", arguments) == found
+
+
+@for_each(
+    [
+        ({}, "run_debate"),
+        ({"tournament": "t"}, "run_debate"),
+        ({"debate": "d"}, "run_debate"),
+        ({"tournament": ["t"], "debate": "d"}, "run_debate"),
+        ({"tournament": "t", "debate": ["d"]}, "run_debate"),
+        ({"tournament": "t", "debate": "x" * 1_001}, "run_debate"),
+        ({"tournament": "t", "debate": "d"}, "another"),
+    ]
+)
+def test_a_job_that_names_no_debate(arguments: dict[str, Any], task: str) -> None:
+    """A job with other arguments or of another task names none, whatever its queue is."""
+    assert jobs._debate_of(task, "debates-t", arguments) is None
+    assert jobs._debate_of(task, f"debates-{arguments.get('tournament')}", arguments) is None
+
+
+@pytest.mark.parametrize(("text", "arguments"), [('{"debate": "d"}', {"debate": "d"}), ("[1]", {}), ('"text"', {})])
+def test_the_arguments_of_a_job(text: str, arguments: dict[str, Any]) -> None:
+    """What is not an object counts as no arguments."""
+    assert database_module.job_arguments(text) == arguments
