@@ -14,8 +14,17 @@ from journals import add_hash, line, ten_lines
 from journals import opened as small_opening
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import EVENT, CallFailed, Noted, Opened, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.events import (
+    EVENT,
+    CallFailed,
+    CallIntended,
+    Noted,
+    Opened,
+    Rejected,
+    Spoke,
+    StructuredReplyGiven,
+)
+from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.core.shape import Field
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read
@@ -181,22 +190,38 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, how: str) -> None:
 
 
 def test_a_journal_that_was_written_can_be_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls that fail take half of the bytes that a journal may have, so that paid replies find room; and no line is
+    """Calls that fail and replies that can't be used take half of the bytes that a journal may have. A call is made
+    where its reply finds room, beside those of the calls under way, and without its pages if need be; and no line is
     written that would make it too long for a reader."""
-    reply = Reply(text="word " * 4_000, brief_digest="0" * 64, spec="x", cost=0.5)
-    opening = opened_event()
-    with JournalWriter.create("x.journal.jsonl", opening) as writer:
-        limit = os.path.getsize("x.journal.jsonl") + 100_000
+    pages = (FoundPage(url="https://x.example", quote="page " * 4_000),)
+    reply = Reply(text="word " * 2_000, brief_digest="0" * 64, spec="x", cost=0.5, found_pages=pages)
+    monkeypatch.setattr(journal, "REPLY_ROOM", 12_000)
+    with JournalWriter.create("x.journal.jsonl", opened_event()) as writer:
+        limit = os.path.getsize("x.journal.jsonl") + 210_000
         monkeypatch.setattr(journal, "MAX_FILE_SIZE", limit)
         for _ in range(9):
             writer.append(CallFailed(turn_id="1.opening.a", spec="x", problem="It broke off.", reply=reply))
+            writer.append(Rejected(turn_id="1.opening.a", problems=("It is empty.",), reply=reply))
+        with pytest.raises(PermanentFailure, match="has no room for another reply"):
+            for n in range(0, 99, 2):
+                for turn in (f"{n}.opening.a", f"{n + 1}.opening.a"):
+                    writer.append(CallIntended(turn_id=turn, brief_digest="0" * 64, spec="x", called=True))
+                for turn in (f"{n}.opening.a", f"{n + 1}.opening.a"):
+                    writer.append(Spoke(turn_id=turn, reply=reply))
+        assert not writer.lost_summaries
         with pytest.raises(PermanentFailure, match="is full"):
-            for n in range(9):
-                writer.append(Spoke(turn_id=f"{n}.opening.a", reply=reply))
-        assert n > 0
+            for _ in range(9):
+                writer.append(Spoke(turn_id="99.opening.a", reply=reply))
 
-    failed = [entry.event for entry in writer.entries if isinstance(entry.event, CallFailed) and entry.event.reply]
-    kept = [event.reply.text != "" for event in failed]
-    assert 0 < kept.count(True) < 9 and kept == sorted(kept, reverse=True)
-    assert all(event.reply.cost == 0.5 for event in failed) and "not kept" in failed[-1].problem
-    assert len(read("x.journal.jsonl").entries) == len(writer.entries) == 10 + n
+    events = [entry.event for entry in writer.entries]
+    unused = [event for event in events if isinstance(event, CallFailed | Rejected)]
+    kept = [
+        event.reply is not None and (event.reply.text, event.reply.found_pages) == (reply.text, pages)
+        for event in unused
+    ]
+    assert 1 < kept.count(True) < 17 and kept == sorted(kept, reverse=True)
+    assert all(event.reply and event.reply.cost == 0.5 for event in unused) and "not kept" in str(unused[-2:])
+    found = [len(event.reply.found_pages) for event in events if isinstance(event, Spoke)]
+    assert n > 0 and 0 in found and 1 in found
+    assert all(event.reply.text == reply.text for event in events if isinstance(event, Spoke))
+    assert len(read("x.journal.jsonl").entries) == len(events) and os.path.getsize("x.journal.jsonl") <= limit

@@ -345,6 +345,11 @@ class Rejected(JournaledModel):
             return {**data, "complaints": complaints[:-1], "could_be_better": True}
         return data
 
+    def without_words(self) -> Rejected:
+        """The same without what the reply says, of which only the cost is kept."""
+        problems = (*self.problems, "The reply is not kept, since the journal is long.")
+        return self.model_copy(update={"problems": problems, "reply": self.reply.without_words()})
+
 
 class CallFailed(JournaledModel):
     """A brief that was sent got no usable reply: what went wrong, and what came before it did."""
@@ -363,8 +368,7 @@ class CallFailed(JournaledModel):
     def without_words(self) -> CallFailed:
         """The same without what had come of the reply, of which only the cost is kept."""
         problem = f"{self.problem} What had come of the reply is not kept, since the journal is long."
-        reply = self.reply and self.reply.model_copy(update={"text": "", "found_pages": ()})
-        return self.model_copy(update={"problem": problem, "reply": reply})
+        return self.model_copy(update={"problem": problem, "reply": self.reply and self.reply.without_words()})
 
 
 class Reassigned(JournaledModel):

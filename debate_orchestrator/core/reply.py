@@ -113,3 +113,6 @@ class Reply(JournaledModel):
     machine, with another code than the current brief. It is in no journal."""
     recorded_outcome: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """The treatment of a replayed reply in the journal of its `replay:` source. It is in no journal."""
+
+    def without_words(self) -> Reply:
+        return self.model_copy(update={"text": "", "found_pages": ()})

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import CallFailed, Event, Opened
+from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Opened, Rejected, ReplyEvent, TurnEvent
 from debate_orchestrator.storage.files import append_line, sync_folder, take_lock, write_errors
 from debate_orchestrator.storage.journal_lines import BEGINNING, Entry, JournalContents, make_line, parse, stated_hash
 from debate_orchestrator.storage.paths import JOURNAL
@@ -41,6 +41,9 @@ from debate_orchestrator.util.sanitize import count_words
 
 JOURNAL_NAME_HINT = f"name a file that ends in {JOURNAL}"
 """The hint for a name that is not a journal's."""
+REPLY_ROOM = 4 * 1024 * 1024
+"""Bytes that the line of a reply may have without the pages that were found: its text, of at most 256 KiB, is in it
+twice if it is structured, and each of its characters may take six bytes."""
 WRITE_RETRY_SECONDS = 0.5
 """Seconds between two attempts to write on a full disk."""
 _KEPT = "It is kept in memory and saved as soon as there is room. Ctrl-C twice discards it."
@@ -190,6 +193,7 @@ class JournalWriter:
         self._waiting: list[WaitingLine] = []
         self._length = 0
         """Bytes of all lines, with those that wait for room."""
+        self._turns_under_way: frozenset[str] = frozenset()
         self._size = self._lines_written = self._lines_synced = 0
         self._is_empty = self._sync_lost = False
 
@@ -242,21 +246,34 @@ class JournalWriter:
         the environment. With `queue_if_disk_full`, the line is kept in memory if the disk is full, and `wait_for_room`
         writes it. Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk
         does not take it; the journal is then as it was. Raises PermanentFailure if another program changed the file, or
-        the journal would be too long to be read. So that calls that fail leave room for replies, a long journal keeps
-        no words of theirs."""
+        the journal would be too long to be read, or may be with the reply of the call that is about to be made. So that
+        replies that can be used find room, a long journal keeps no words of others, and no pages that don't fit."""
         event = event.with_text(redactor())
         line, entry = make_line(event, self._clock(), self.entries)
-        if isinstance(event, CallFailed) and event.reply and self._length + len(line) > MAX_FILE_SIZE // 2:
+        turns_under_way = self._turns_under_way_after(event)
+        maximum = MAX_FILE_SIZE - REPLY_ROOM * len(turns_under_way)
+        if isinstance(event, CallFailed | Rejected) and self._length + len(line) > MAX_FILE_SIZE // 2:
             line, entry = make_line(event.without_words(), entry.at, self.entries)
+        elif isinstance(event, ReplyEvent) and self._length + len(line) > maximum:
+            reply = event.reply.model_copy(update={"found_pages": ()})
+            line, entry = make_line(event.model_copy(update={"reply": reply}), entry.at, self.entries)
         new = WaitingLine(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else "")
-        if self._length + len(line) > MAX_FILE_SIZE:
+        if self._length + len(line) > (maximum if isinstance(event, CallIntended) else MAX_FILE_SIZE):
             self._lose(new)
-            problem = f"{self._name} is full: a journal has at most {MAX_FILE_SIZE:,} bytes, or it can't be read."
+            what = "has no room for another reply" if isinstance(event, CallIntended) else "is full"
+            problem = f"{self._name} {what}: a journal has at most {MAX_FILE_SIZE:,} bytes, or it can't be read."
             raise PermanentFailure(problem, hint="`debate report`, which makes a report of what is there")
         self._append_line(new)
         self._length += len(line)
+        self._turns_under_way = turns_under_way
         self.entries.append(entry)
         return entry
+
+    def _turns_under_way_after(self, event: Event) -> frozenset[str]:
+        """The turns that await the reply of a call which this writer has recorded. A turn has one call at a time."""
+        if isinstance(event, CallIntended) and event.called:
+            return self._turns_under_way | {event.turn_id}
+        return self._turns_under_way - {event.turn_id} if isinstance(event, TurnEvent) else self._turns_under_way
 
     def _append_line(self, new: WaitingLine) -> None:
         """Writes the next line, or keeps it. A journal that is kept elsewhere than in a file does it in another way."""
