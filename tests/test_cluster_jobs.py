@@ -45,6 +45,20 @@ async def while_commits_hang(
     return working
 
 
+async def working(database: Database) -> int:
+    """The id of a worker that has taken the only debate."""
+    worker = await database.app.job_manager.register_worker()
+    await jobs.enqueue(database, "t", [("d", False)])
+    assert await database.app.job_manager.fetch_job(["debates-t"], worker)
+    return worker
+
+
+async def waiting(database: Database) -> int:
+    """The number of debates that wait for a worker."""
+    ((count,),) = await database.rows("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
+    return int(count)
+
+
 @pytest.mark.parametrize(
     "trouble", [psycopg.OperationalError(), psycopg.errors.ReadOnlySqlTransaction(), None, "commits hang"]
 )
@@ -59,17 +73,14 @@ def test_an_outage_takes_no_debate_from_others(
 
     async def play() -> list[int]:
         async with tournament(postgres_server.url(database), max_cost=1) as stored:
-            manager, taken = stored.app.job_manager, []
+            taken = []
 
             async def look(at: float) -> None:
                 times[0] = at
                 await jobs.requeue_stalled(stored, "t")
-                ((count,),) = await stored.rows("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
-                taken.append(count)
+                taken.append(await waiting(stored))
 
-            other = await manager.register_worker()
-            await jobs.enqueue(stored, "t", [("d", False)])
-            assert await manager.fetch_job(["debates-t"], other)
+            await working(stored)
             await stored.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute'")
             for at in range(0, 40, 8):
                 await look(at)
@@ -92,6 +103,32 @@ def test_an_outage_takes_no_debate_from_others(
 
     *early, last = asyncio.run(play())
     assert not any(early) and last == 1
+
+
+@pytest.mark.parametrize("step", ["-1 hour", "1 minute", "1 year"])
+def test_a_clock_that_is_set(
+    step: str, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the clock of the database says, a worker has its debate while it gives heartbeats, and until a lease
+    after the last one."""
+    times = [0.0]
+    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
+
+    async def play() -> list[float]:
+        async with tournament(postgres_server.url(database), max_cost=1) as stored:
+            worker, free = await working(stored), []
+            for at in range(0, 120, 2):
+                times[0] = at
+                if at < 60:
+                    await stored.app.job_manager.update_heartbeat(worker)
+                if at in (50, 58):
+                    set_back = f"UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - interval '{step}'"
+                    await stored.execute(set_back)
+                await jobs.requeue_stalled(stored, "t")
+                free += [at] if await waiting(stored) else []
+            return free
+
+    assert asyncio.run(play())[0] == 90
 
 
 def test_a_job_that_was_given_to_another_worker() -> None:

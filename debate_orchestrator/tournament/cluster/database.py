@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -94,6 +94,8 @@ CREATE TABLE lines (
 """
 
 Result = TypeVar("Result")
+_Heartbeat = tuple[int, str]
+"""A worker id, and the time that the worker gave, as the database has it."""
 
 
 class Database:
@@ -104,6 +106,8 @@ class Database:
         self.is_unreachable = False
         """Whether it can't be reached."""
         self._last_trouble = self._last_look = monotonic()  # of the time before nothing is known
+        self._heartbeats: dict[str, dict[_Heartbeat, float]] = {}
+        """By tournament: the last heartbeat of each worker, and when it was first seen."""
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
@@ -161,6 +165,13 @@ class Database:
         if self.is_unreachable:
             self.notify(f"{self.address} can be reached again.")
         self.is_unreachable = False
+
+    def silent_workers(self, tournament: str, heartbeats: Iterable[_Heartbeat]) -> list[_Heartbeat]:
+        """The last heartbeats of the workers that have given no other for a lease, by the clock of this machine: that
+        of the database may be set."""
+        now, seen = monotonic(), self._heartbeats.get(tournament, {})
+        self._heartbeats[tournament] = last = {heartbeat: seen.get(heartbeat, now) for heartbeat in heartbeats}
+        return [heartbeat for heartbeat, at in last.items() if now - at > LEASE_SECONDS]
 
     def has_taken_heartbeats(self) -> bool:
         """Whether, as far as this process knows, the database has been in reach and taken writes for a lease, and for

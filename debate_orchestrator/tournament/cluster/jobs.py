@@ -26,19 +26,22 @@ _FORGET_SECONDS = 7 * 86_400.0
 a database is down."""
 _TASK = "run_debate"
 _END_LONG_WAITS = """
-WITH workers AS (UPDATE procrastinate_workers SET last_heartbeat = now()
-    WHERE last_heartbeat > now() + %(lease)s * interval '1 second')
 UPDATE procrastinate_jobs SET scheduled_at = NULL
 WHERE queue_name = %(queue)s AND status = 'todo' AND scheduled_at > now() + 10 * %(lease)s * interval '1 second'
 """
-"""Takes back times further ahead than this program sets any: a job would wait, or a dead worker keep its own."""
+"""Takes back times further ahead than this program sets any: a job would wait."""
 _PROBE = b"SELECT pg_logical_emit_message(true, 'debate_orchestrator', '')"
 """Writes a record to the log that is read by nothing. Its commit waits as that of a heartbeat does, where the disk or a
 standby hangs; one that has written nothing would not wait."""
+_HEARTBEATS = """
+SELECT id, last_heartbeat::text FROM procrastinate_workers
+WHERE id IN (SELECT worker_id FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status = 'doing')
+"""
 _GIVE_UP = """
 WITH dead AS (
-    SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - %(lease)s * interval '1 second'
-    FOR UPDATE SKIP LOCKED
+    SELECT id FROM procrastinate_workers JOIN unnest(%(workers)s::bigint[], %(heartbeats)s::text[])
+        AS silent (worker, heartbeat) ON id = worker AND last_heartbeat::text = heartbeat
+    FOR UPDATE OF procrastinate_workers SKIP LOCKED
 )
 DELETE FROM procrastinate_jobs
 WHERE queue_name = %(queue)s AND status = 'doing' AND (worker_id IS NULL OR worker_id IN (SELECT id FROM dead))
@@ -152,10 +155,13 @@ async def requeue_stalled(database: Database, tournament: str) -> None:
     async with database.transaction() as connection:
         await connection.execute(_END_LONG_WAITS.encode(), {"queue": queue, "lease": LEASE_SECONDS})
         await connection.execute(_PROBE)
+        heartbeats = await fetch_rows(connection, _HEARTBEATS, queue=queue)
+    silent = database.silent_workers(tournament, heartbeats)
     if not database.has_taken_heartbeats():
         return
     async with database.transaction() as connection:
-        rows = await fetch_rows(connection, _GIVE_UP, queue=queue, lease=LEASE_SECONDS)
+        workers, last = [worker for worker, _ in silent], [heartbeat for _, heartbeat in silent]
+        rows = await fetch_rows(connection, _GIVE_UP, queue=queue, workers=workers, heartbeats=last)
         debates = [_debate_of(task, queue, job_arguments(arguments)) for task, arguments in rows]
         for job in (_job(tournament, debate_id, 1) for debate_id in debates if debate_id is not None):
             fields = {"queue": queue, "task": job.task_name, "priority": job.priority, "lock": job.queueing_lock}
