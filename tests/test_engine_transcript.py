@@ -94,7 +94,8 @@ def test_rounds() -> None:
         "Said Bo: never.", "As Bo said \u2014 no.", "Round 2: Bo was right.", "[Bo](https://example.org) is right.",
         "Two came\u2014Bo\u2014and left: so.",
         "Bo is right: never.", "**No.**", "#### Pros and cons", "No", "She said <b>so</b>: Bo (Con) is wrong.",
-        "The cons: they are dear.", "   <div>\nso\n</div>", "<!-- a note\n\nof hers -->",
+        "The cons: they are dear.", "\u10d1\u10dd: so.", "B\u4eba: so.", "Bo... so.",
+        "   <div>\nso\n</div>", "<!-- a note\n\nof hers -->",
         "<div>\n#cheap\n</div>",
     ],
 )  # fmt: skip
@@ -182,6 +183,10 @@ LABELS = [
     "Round 2 - Bo: It is so.",
     "Bo\u2236 It is so.",
     "Bo\ua789 It is so.",
+    *(f"Bo{colon} It is so." for colon in "\u02d0\u205a\u2025\u0903\ufe30"),
+    *(f"B{letter}: It is so." for letter in "\u2c9f\u101d\u0ed0\u0d20\u10ff\u0b20\U0001042c\U000104c2"),
+    *(f"{letter}o: It is so." for letter in "\ua4d0\u13f4\u15f7"),
+    "\ua4d0\ua4f3: It is so.",
     "Bo\u05c3 It is so.",
     "B0: It is so.",
     "\u0299\u1d0f: It is so.",
@@ -256,6 +261,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Ann (Pro)\nx\n\n### **ANN** (Con)\ny\n", "look alike and speak for different sides"),
         ("### Modern (Pro)\nx\n\n### M0dem (Con)\ny\n", "look alike and speak for different sides"),
         ("### Bob (Pro)\nx\n\n### 8ob (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Bob (Pro)\nx\n\n### \ua4d0o\u15f7 (Con)\ny\n", "look alike and speak for different sides"),
         ("### Al (Pro)\nx\n\n### \u00c1I (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro) (Con)\nx\n\n### Con\ny\n", "line 1: 'Ann (Pro) (Con)' has text below it"),
     ]

@@ -195,7 +195,7 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
         other = next((other for key, other in names.items() if key != side), "")
         if letters and other == name:
             problems.append(f"{short_repr(name, 40)} speaks for both sides.")
-        elif letters and _folded(other).replace(" ", "") == letters:
+        elif letters and _look_alike(_folded(other).replace(" ", ""), letters):
             two_names = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
             problems.append(f"{two_names} look alike and speak for different sides. Call them by different names.")
     return dict(sorted(names.items()))
@@ -219,7 +219,15 @@ _QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
 
 _ALIKE = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɩօոսհյ01i|2345789", "abcdefghljklmnoprstuvwyzglonuhjolllzeastbg")
 """Small capitals, letters of Armenian and digits, and the letters that they look like; `i` and `l` are one."""
-_NAME_END = re.compile("[:\u2236\ua789\u05c3]|[\u2012-\u2015\u2e3a\u2e3b]|\\s[-~]+\\s")
+_SHAPED_LIKE_LATIN = frozenset({"LISU", "CHEROKEE", "COPTIC", "DESERET", "OSAGE", "CANADIAN"})
+"""Scripts, by the first word of the names of their letters, of which many letters look like Latin ones."""
+_COMPARED = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "DIGIT", ""})
+"""Scripts whose letters are compared by tables of those that look alike."""
+_NAME_END = re.compile(
+    "[:\u02d0\u02f8\u205a\u2236\ua4fd\ua789\u05c3]|(?<=[a-z0-9])[\u0589\u0703\u0704\u0903\u0a83\u16ec\u1803\u1809]"
+    "|(?<!\\.)\\.\\.(?!\\.)|[\u2012-\u2015\u2e3a\u2e3b]|\\s[-~]+\\s"
+)
+"""A colon or what looks like one, of which some are `..` in a normal form, or a dash."""
 _BEFORE_NAME = re.compile(
     r"\A(?:[\s\[(]*(?:\d[\d:.]*|(?:round|part|turn|speech|reply|response|answer|rebuttal)\b(?: \d+)?)"
     r"[\s:.,)\]\u2010-\u2015-]+){1,3}"
@@ -266,12 +274,32 @@ def _folded(name: str) -> str:
     return _words("".join(letters)).translate(_ALIKE).replace("rn", "m")
 
 
+def _look_alike(name: str, other: str) -> bool:
+    """Whether two names, as `_folded`, look alike. Beside Latin letters one of a script that is seldom mixed with them
+    may look like any of them (`ꓐob`), and so may all of a name in a script that is shaped like Latin."""
+    if name == other or len(name) != len(other) or (name.isascii() and other.isascii()):
+        return name == other
+    pairs = [pair for pair in zip(name, other, strict=True) if pair != (" ", " ")]
+    scripts = {_strange_script(*pair) for pair in pairs if pair[0] != pair[1]}
+    is_mixed = any(char == other_char and char.isascii() for char, other_char in pairs)
+    return "" not in scripts and (is_mixed or scripts <= _SHAPED_LIKE_LATIN)
+
+
+def _strange_script(char: str, other: str) -> str:
+    """The script of a letter that may look like the Latin one that it is compared with; empty if there is none."""
+    strange = char if other.isascii() else other
+    script = unicodedata.name(strange, "").partition(" ")[0]
+    may_be = (char + other).isalnum() and char.isascii() != other.isascii()
+    return script if may_be and script not in _COMPARED and unicodedata.east_asian_width(strange) not in "WF" else ""
+
+
 def _begins_with_name(line: str, labels: _Labels) -> bool:
     """Whether a line begins with the name of a speaker and a colon or a dash of any kind, perhaps after a time or a
     number, or with that name in brackets, or in bold letters with a side."""
     boxed = _BOXED_NAME.match(line)
     heads = [_NAME_END.split(_BEFORE_NAME.sub("", text), maxsplit=1)[0] for text in _visible(line)]
-    return any(_folded(head) in labels.folded for head in (*heads, *((boxed[1] or boxed[3],) if boxed else ())))
+    folded = [_folded(head) for head in (*heads, *((boxed[1] or boxed[3],) if boxed else ()))]
+    return any(_look_alike(head, name) for head in folded for name in labels.folded)
 
 
 def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
