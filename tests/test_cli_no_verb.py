@@ -143,6 +143,7 @@ def test_the_newest_debate_is_taken(debate: Run) -> None:
         assert "using its journal debate-report.rehearsed.journal.jsonl." in named.err
         assert (newest.code, named.code, newest.err.count("Next: ")) == (0, 0, 1)
     debate(TOPIC, *ONE, "--quiet", "--output=out/")
+    assert "topic: " in debate("answers", "--from", "out").out
     assert "Using out/debate-report.rehearsed.journal.jsonl, the newest debate of out." in debate("check", "out").err
     for path in Path().glob("*.jsonl"):
         path.unlink()
@@ -159,12 +160,24 @@ def test_an_empty_journal_is_no_debate(debate: Run) -> None:
     assert "Using debate-report.rehearsed.journal.jsonl, the newest debate" in debate("report").err
 
 
-def test_no_debate_here(debate: Run) -> None:
-    """An empty folder, and a journal that is not there, are reported with what to do."""
+def test_no_debate_here(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder, one whose files can't be looked at, and a journal that is not there, are reported with what to
+    do."""
     assert "There is no debate in this folder. Try: `debate` begins one" in debate("report").err
+    assert "There is no debate in '..'. Try: " in debate("report", "..").err
     missing = debate("check", "nope.jsonl")
 
     assert missing.code == 2 and "Try: name a file that ends in .journal.jsonl" in missing.err
+
+    def refused(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    Path("sub").mkdir()
+    Path("sub/a.journal.jsonl").touch()
+    monkeypatch.setattr(Path, "lstat", refused)
+    assert [debate("report", *folder).code for folder in ((), ("sub",))] == [2, 2]
+    monkeypatch.setattr(os, "access", lambda path, mode: path != "sub")
+    assert "sub: can't be read (Permission denied)." in debate("report", "sub").err
 
 
 def test_near_names_are_suggested(debate: Run) -> None:

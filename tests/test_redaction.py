@@ -293,6 +293,7 @@ def test_half_an_escaped_key() -> None:
     assert cut("It is deadb%65ef01, all say") == "It is deadb%65ef01, all say"
     assert cut("It is deadb%65ef") == "It is deadb%65ef"
     assert Redactor(["@Qt>^O2*"]).cut("It is @Qt&gt") == "It is [key]"
+    assert Redactor([r"?@IHB#|\V0gdrJpJ"]).cut("It is %3F%40IHB#%7C\\") == "It is [key]"
 
 
 @pytest.mark.parametrize("key", ["Aj5#", "Aj5#x", "Пaроль#Ж", "sk-ant-0123456789", "Aj5#" * 20], ids=len)

@@ -7,6 +7,7 @@ import os
 import re
 from typing import Any
 
+from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import format_name, next_step
 from debate_orchestrator.core.positions import has_placeholders
 from debate_orchestrator.core.settings import default_of
@@ -32,9 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     by_host = False
     if arguments.journal:
-        debate = stored_state(arguments.journal, read(arguments.journal).events)
+        path = find_journal(arguments.journal)
+        debate = stored_state(path, read(path).events)
         by_host = model_spec.HOST in model_spec.specs_of(debate.opened.cast)
-        report = DebateFiles.of_journal(arguments.journal).report
+        report = DebateFiles.of_journal(path).report
         print(to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True), end="")
     else:
         text = sample()

@@ -62,7 +62,9 @@ def _newest(folder: str, unfinished: Unfinished | None) -> str:
     if not journals:
         below = max(_journals(folder, "*/"), default=None)
         hint = f"name the journal, such as {name_of(below[1])}" if below else "`debate` begins one; or name a journal"
-        raise BadFile(f"There is no debate in {name}.", hint=hint)
+        if not os.access(folder, os.R_OK | os.X_OK):
+            raise BadFile(f"{name}: can't be read (Permission denied).", hint="change its permissions")
+        raise BadFile(f"There is no debate in {name if folder == os.curdir else short_repr(folder)}.", hint=hint)
     paths = [path for _, path in journals]
     path, qualifier = next(
         ((path, " that is not finished") for path in paths if _can_be_continued(path, unfinished)), (paths[0], "")
@@ -78,7 +80,10 @@ def _journals(folder: str, subfolder: str = "") -> list[tuple[float, str]]:
     the subfolder `*/` it is those of its subfolders."""
     journals = []
     for path in Path(folder).glob(f"{subfolder}*{JOURNAL}"):
-        status = path.lstat()
+        try:
+            status = path.lstat()
+        except OSError:
+            continue  # it was removed just now, or its folder can only be listed
         if stat.S_ISREG(status.st_mode) and status.st_size:
             journals.append((status.st_mtime, str(path)))
     return journals

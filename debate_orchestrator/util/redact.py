@@ -248,7 +248,8 @@ class Redactor:
         for _ in range(MAX_NESTED + 1):
             if (finished := reading.without_unfinished_escape()) is not reading:
                 yield _Beginning(reading.starts[len(finished.text)], 0, 1)
-                yield from self._all_beginnings(reading)  # what looks like an escape may be none
+                for as_it_is in (reading, reading.unescape()):  # what looks like an escape may be none
+                    yield from self._all_beginnings(as_it_is)
             reading = finished
             yield from self._all_beginnings(reading)
             if not has_escapes(reading.text):
