@@ -86,7 +86,8 @@ def test_the_demo_writes_a_report(debate: Run, here: Path) -> None:
 def test_the_decision_brief_is_the_demos() -> None:
     """Every paragraph and every row of the quoted decision brief is in the report that the README links to."""
     report = (ROOT / "examples" / "postgres-queue" / "debate-report.md").read_text(encoding="utf-8")
-    page_one = report.partition("## Decision Brief")[2].partition("## Behind the Decision Brief")[0].replace("\n> ", "\n")
+    page_one = report.partition("## Decision Brief")[2].partition("## Behind the Decision Brief")[0]
+    page_one = page_one.replace("\n> ", "\n")  # the recommendation is a block quote
     quoted = "\n".join(line.removeprefix(">").strip() for line in README.splitlines() if line.startswith(">"))
     paragraphs = [part for part in quoted.split("\n\n") if not part.startswith("|")]
     rows = [line for line in quoted.splitlines() if line.startswith("|")]
