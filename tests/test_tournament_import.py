@@ -88,6 +88,15 @@ def test_rows_that_stand_twice_count_once(debate: Run) -> None:
     assert ran.code == 2 and "t holds a tournament already" in ran.err
 
 
+def test_no_rows_are_imported_that_could_not_be_read(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that take more than a file may have are refused before anything is written."""
+    write_rows([row("d1", "a", "b", "pro")])
+    monkeypatch.setattr(rows, "MAX_FILE_SIZE", 100)
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+    assert ran.code == 2 and "at most 100 are allowed. Try: import a part of the data" in ran.err
+    assert not Path("t").exists()
+
+
 def test_repeats_count_by_their_numbers(debate: Run) -> None:
     """The order of the rows does not decide which judging is the panel's. What is no number counts after the numbers of
     its judge and debate, in order, and changes none of another debate; a note says so."""
@@ -103,7 +112,7 @@ def test_repeats_count_by_their_numbers(debate: Run) -> None:
         import_rows(debate, ballots)
         assert [(one["model"], one["won"]) for one in ratings(debate)["elo"]] == [("a", 1), ("b", 0)], first
         shutil.rmtree("t")
-    note = "`repeat` that is not 0, 1, 2 ..., numbered after those by the order of rows"
+    note = "`repeat` that is not 0, 1, 2 ..., numbered after those by order of rows"
     for words in (["first", "second"], ["", "second"], ["?"], ["-1"], ["1.5"]):
         ballots = [row("d1", "a", "b", winner, repeat=n) for winner, n in (("con", 1), ("pro", 0))]
         ballots += [

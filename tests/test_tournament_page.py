@@ -158,6 +158,9 @@ def test_no_word_is_told_of_what_a_link_leads_to(
     assert all(f"{name}.journal.jsonl (a symbolic link)" in printed for name in ("journal", "key")), printed
 
 
+LEADING = ("", 'name="a" ', 'name="a" content="b>" ')
+
+
 def test_a_page_of_a_debate_that_was_not_written_here(here: Path) -> None:
     """A debate is linked to its page alone: not to one that was changed, nor along a link."""
     shutil.copytree(resources.folder("examples") / "friday-deploys", "t")
@@ -170,9 +173,12 @@ def test_a_page_of_a_debate_that_was_not_written_here(here: Path) -> None:
     page.unlink()
     page.write_text(whole.replace("<h1", "<h1>Forged</h1><h1", 1), encoding="utf-8")
     assert [debate.page for debate in read_rows("t").debates] == [""]
-    # a new checksum makes a changed page whole, but not one in which a script would run
+    # a new checksum makes a changed page whole, but not one in which a script would run, or that leads elsewhere
     scripted = re.sub(r"<meta http-equiv[^>]+>", "<script>alert(1)</script>", whole, count=1)
-    for text, linked in ((whole.replace("<h1", "<h1>Forged</h1><h1", 1), "debate-report.html"), (scripted, "")):
+    refresh = "http-equiv='refresh' content='0;url=//x'>"
+    leading = [whole.replace("<title", f"<Meta {before}{refresh}<title") for before in LEADING]
+    forged = whole.replace("<h1", "<h1>Forged</h1><h1", 1)
+    for text, linked in ((forged, "debate-report.html"), *((text, "") for text in (scripted, *leading))):
         start = text.rindex("This report: sha256:") + len("This report: sha256:")
         digest = hashlib.sha256(f"{text[:start]}{'0' * 64}{text[start + 64 :]}".encode()).hexdigest()
         page.write_text(f"{text[:start]}{digest}{text[start + 64 :]}", encoding="utf-8")

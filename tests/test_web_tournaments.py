@@ -72,6 +72,21 @@ def test_an_imported_debate_leads_to_no_journal(debate: Run) -> None:
     assert "/debates/d1.html" not in page and "<h3>d1</h3>" in page and "<h3>tea</h3>" in page
 
 
+def test_a_backslash_leads_to_no_other_debate(here: Path) -> None:
+    """The page of a debate is reached by the name of its file, whatever is escaped in its id."""
+    names = ("a\\b", "a\\\\b", "a\\xffb", "a")
+    Path("t/debates").mkdir(parents=True)
+    Path("t/tournament.json").write_text('{"name": "t"}', encoding="utf-8")
+    for number, name in enumerate(names):
+        write_journal(Path(f"t/debates/{name}.journal.jsonl"), play_events(rounds=1, topic=f"Topic {number}?"))
+    with visiting() as visitor:
+        page = visitor.get("/tournaments/t").text
+        links = re.findall(r'href="(/[^"]+/debates/[^"]+)">(Topic \d)', page)
+        assert len(links) == len(names)
+        for link, topic in links:
+            assert topic in visitor.text(link), link
+
+
 def test_every_number_leads_to_its_debates(dashboard: Visitor) -> None:
     """Each cell of both tables is a link to as many debates as it says, with whatever filters."""
     for address in (f"/tournaments/t{query}" for query in ("", "?category=food", "?judge=j1", "?side=pro")):

@@ -105,6 +105,8 @@ _SAFE_PAGE = re.compile(
     rb"<!doctype html>\n<html lang=\"en\" class=\"debate-report\">\n<head>\n<meta charset=\"utf-8\">\n"
     rb"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-[\w+/]{43}='; "
     rb"img-src data:; base-uri 'none'; form-action 'none'\">\n"
+    rb"(?!.*<meta(?! (?:name|property)=\"[^\"]*\" content=\"[^\"]*\">))",  # one may lead elsewhere
+    re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -151,7 +153,8 @@ def read_checksum(data: bytes, suffix: str) -> Checksum | None:
 
 def is_unchanged(path: str) -> bool:
     """Whether there is a report, in a file of its own, that was not changed after it was written, by its checksum.
-    Anyone can give a page a new one, so a page must also begin with the policy under which no script runs."""
+    Anyone can give a page a new one, so a page must also begin with the policy under which no script runs, and have no
+    element that leads elsewhere by itself."""
     try:
         data, suffix = read_regular(path, follow=False), os.path.splitext(path)[1]
     except (OSError, ValueError):

@@ -107,8 +107,9 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
         "ballots": len(imported.ballots),
         "notes": list(imported.notes),
     }
+    text = rows.dump(imported)
     make_folder(to)
-    write_new(os.path.join(to, rows.ROWS), rows.dump(imported))
+    write_new(os.path.join(to, rows.ROWS), text)
     write_new(os.path.join(to, SPEC), json.dumps({"schema": 1, IMPORTED: about}, indent=2) + "\n")
     return imported
 
@@ -314,8 +315,7 @@ class _Collector:
         number = _finite(value) if text or isinstance(value, list | dict) else 0.0
         if number is not None and number.is_integer() and 0 <= number <= MAX_COUNT:
             return int(number)
-        kind = "`repeat` that is not 0, 1, 2 ..., numbered after those by the order of rows"
-        self._note(kind, _case(value, row.line))
+        self._note("`repeat` that is not 0, 1, 2 ..., numbered after those by order of rows", _case(value, row.line))
         return text
 
     def _note(self, kind: str, case: str) -> None:

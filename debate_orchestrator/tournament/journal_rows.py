@@ -139,6 +139,12 @@ def _loaded(folder: str, notes: list[str]) -> Tournament | None:
         return None
 
 
+def debate_id(path: str, folder: str) -> str:
+    """The id of the debate of a journal: its path from `folder`, with `\\` escaped, as are bytes that are no text."""
+    name = Path(os.path.relpath(path, folder)).as_posix().removesuffix(JOURNAL)
+    return os.fsencode(name.replace("\\", "\\\\")).decode(errors="backslashreplace")
+
+
 def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[str]]:
     """Every journal that can be read, in the order in which they were begun, and a sentence on each that can't. Each is
     named by its path from `folder`, since journals of several folders may have one name."""
@@ -146,8 +152,7 @@ def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[st
     problems: list[str] = []
     names_without_keys = set[str]()
     for path in paths:
-        name = Path(os.path.relpath(path, folder)).as_posix().removesuffix(JOURNAL)
-        name = os.fsencode(name.replace("\\", "\\\\")).decode(errors="backslashreplace")
+        name = debate_id(path, folder)
         if len(name) > rows.MAX_NAME_LENGTH:
             problems.append(f"{name_of(path)}: its path has more than {rows.MAX_NAME_LENGTH:,} characters.")
             continue

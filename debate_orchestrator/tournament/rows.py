@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
 from debate_orchestrator.core.values import JournaledModel
+from debate_orchestrator.util.data import MAX_FILE_SIZE
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact, redact_all
 
@@ -292,8 +293,12 @@ def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
 
 
 def dump(rows: Rows) -> str:
-    """The rows as JSON lines, which `load` reads back."""
-    return "".join(f"{row.model_dump_json()}\n" for row in [*rows.debates, *rows.ballots])
+    """The rows as JSON lines, which `load` reads back. Raises BadFile if they are too many for a file."""
+    text = "".join(f"{row.model_dump_json()}\n" for row in [*rows.debates, *rows.ballots])
+    if (size := len(text.encode())) > MAX_FILE_SIZE:
+        problem = f"The rows of this tournament take {size:,} bytes; at most {MAX_FILE_SIZE:,} are allowed."
+        raise BadFile(problem, hint="import a part of the data")
+    return text
 
 
 def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:

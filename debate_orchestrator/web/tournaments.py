@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.folder import DEBATES, SPEC, find_journals, is_imported, linked_parts, title
-from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.tournament.journal_rows import debate_id, read_rows
 from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, panel_winner
@@ -245,19 +245,26 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "pairs": head_to_head(model_games),
         "debates": debates[:_MAX_LISTED],
         "count": len(debates),
-        "known": set()
+        "file_names": {}
         if is_imported(folder)
-        else {row.id for row in debates[:_MAX_LISTED] if _journal(folder, row.id)},
+        else {row.id: name for row in debates[:_MAX_LISTED] if (name := _file_name(folder, row.id))},
         "notes": rows.all_notes(),
         "link": link,
     }
 
 
-def _journal(folder: str, debate_id: str) -> str | None:
-    """The journal of a debate that is known by its id; None if there is none in the folder."""
-    path = os.path.join(folder, DEBATES, f"{debate_id}{JOURNAL}")
-    is_plain_name = os.path.basename(f"{debate_id}{JOURNAL}") == f"{debate_id}{JOURNAL}"
+def _journal(folder: str, name: str) -> str | None:
+    """The journal of a debate whose files have this name; None if there is none in the folder."""
+    path = os.path.join(folder, DEBATES, f"{name}{JOURNAL}")
+    is_plain_name = os.path.basename(f"{name}{JOURNAL}") == f"{name}{JOURNAL}"
     return path if is_plain_name and _regular(path) else None
+
+
+def _file_name(folder: str, row_id: str) -> str | None:
+    """The name of the files of the debate with this id; None if there is none in the folder."""
+    name = row_id.replace("\\\\", "\\")
+    path = _journal(folder, name)
+    return name if path and debate_id(path, os.path.join(folder, DEBATES)) == row_id else None
 
 
 class Tournaments:
