@@ -283,5 +283,11 @@ def test_the_name_of_a_file_adds_no_line(debate: Run, here: Path) -> None:
         read(str(path))
     assert "was changed" in str(damaged.value) and "\nComplete." not in str(damaged.value)
 
+    other = here / "r.md: belongs to this journal.journal.jsonl"
+    other.write_bytes(
+        Path(__file__).parents[1].joinpath("examples/free-transit/debate-report.journal.jsonl").read_bytes()
+    )
+    assert debate("check", str(other)).out.startswith(f"“{other}”: ")
+    other.unlink()
     ran = debate("check")
     assert ran.code == 2 and "has a line break in its name" in ran.err and "\nComplete." not in ran.err + ran.out

@@ -101,7 +101,7 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
 
 def _print_facts(facts: dict[str, Any]) -> None:
     lines = f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
-    print_result(f"{facts['journal']}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
+    print_result(f"{name_of(facts['journal'])}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
     if facts["torn_bytes"]:
         print_result(
             f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them."
