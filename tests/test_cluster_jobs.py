@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -140,6 +141,15 @@ def test_a_job_that_was_given_to_another_worker() -> None:
     database.note_unreachable(failure)
     assert notices == ["A debate of this worker was given to another one: this one was not heard of for a while."]
     assert not database.is_unreachable
+
+    class ReadOnly(psycopg.errors.ReadOnlySqlTransaction):
+        diag = SimpleNamespace(message_primary="cannot execute UPDATE in a read-only transaction")  # type: ignore[assignment]
+
+    failure.__cause__ = ReadOnly(
+        "cannot execute UPDATE in a read-only transaction\nCONTEXT: PL/pgSQL function x, line 3"
+    )
+    database.note_unreachable(failure)
+    assert "(“cannot execute UPDATE in a read-only transaction”)" in notices[-1]
 
 
 def test_the_debate_of_a_job() -> None:

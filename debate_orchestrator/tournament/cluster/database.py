@@ -340,8 +340,10 @@ def _unreachable(address: str, error: Exception) -> Paused:
 
 def _reason(error: Exception) -> str:
     """Why, in the words of the server. The library names every address that it tried, one a line: the last is given."""
-    message = getattr(getattr(error, "diag", None), "message_primary", None)
-    lines = (message or str(error.__cause__ or error)).strip().splitlines() or [type(error).__name__]
+    messages = (getattr(getattr(one, "diag", None), "message_primary", None) for one in (error, error.__cause__))
+    lines = (next(filter(None, messages), None) or str(error.__cause__ or error)).strip().splitlines() or [
+        type(error).__name__
+    ]
     return quoted(redact(one_line(lines[-1].strip().removeprefix("- "))).rstrip("."))
 
 
