@@ -353,6 +353,34 @@ def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatc
     assert asyncio.run(play()) == set() and len(taken) == 1
 
 
+def test_a_worker_is_given_up_while_the_database_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that answers nothing keeps a worker that is given up no longer than its last write may take, also
+    where a query outlives its first cancellation, as one does until the server has confirmed it."""
+
+    async def hang(*_: object) -> list[tuple[Any, ...]]:
+        for _ in range(3):
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        raise psycopg.OperationalError
+
+    monkeypatch.setattr(worker_module, "END_SECONDS", 0.1)
+    stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", lambda sentence: None)
+    monkeypatch.setattr(stored, "rows", hang)
+    worker = Worker(stored, lambda held: [], concurrency=1)
+    monkeypatch.setattr(worker, "_run_debate", hang)
+    monkeypatch.setattr(worker, "_record_status", hang)
+
+    async def play() -> set[asyncio.Task[Any]]:
+        working, job = asyncio.create_task(worker.work()), asyncio.create_task(worker._run_job(1, "t", "d"))
+        await asyncio.sleep(0.05)
+        worker.cancel_jobs()
+        done, _ = await asyncio.wait({working, job}, timeout=10)
+        assert done == {working, job}
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(play()) == set()
+
+
 class Failing:
     """What the pool of a database gives: connections on which every statement fails."""
 
