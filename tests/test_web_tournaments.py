@@ -23,6 +23,7 @@ from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.util import resources
 from debate_orchestrator.web import tournaments
 from debate_orchestrator.web.dashboard import create_app
 from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
@@ -85,6 +86,17 @@ def test_a_backslash_leads_to_no_other_debate(here: Path) -> None:
         assert len(links) == len(names)
         for link, topic in links:
             assert topic in visitor.text(link), link
+
+
+def test_a_report_links_the_pages_that_the_server_has(here: Path) -> None:
+    """The page of a debate that lies in another folder than the others has no address here, and no link."""
+    for folder, name in (("t", "friday-deploys"), ("t/debates", "standing-desks"), ("t/debates/more", "free-transit")):
+        shutil.copytree(resources.folder("examples") / name, folder, dirs_exist_ok=True)
+    Path("t/tournament.json").write_text('{"name": "t"}', encoding="utf-8")
+    with visiting() as visitor:
+        links = re.findall(r'<th scope="row"><a href="([^"]+)"', visitor.get("/tournaments/t/report").text)
+        assert links == ["debates/debate-report.html"]
+        assert visitor.get(f"/tournaments/t/{links[0]}").status_code == 200
 
 
 def test_every_number_leads_to_its_debates(dashboard: Visitor) -> None:

@@ -411,7 +411,7 @@ class _Collector:
             self._note("Abstentions and invalid ballots, which are no votes whatever their scores", f"line {row.line}")
             return None
         if not _is_missing(value):
-            kind = "Winners that are neither pro, con, tie nor a side's model, taken as missing"
+            kind = "Winners that are neither pro, con, tie nor a model that a row before names, taken as missing"
             self._note(kind, _case(value, row.line))
             return None
         if "winner" in row.values:

@@ -189,8 +189,13 @@ def _folder_state(folder: str) -> _State:
 
 @lru_cache(maxsize=8)
 def _read(folder: str, folder_state: _State) -> Rows:
-    """The rows of a tournament, read again when a journal has changed."""
-    return read_rows(folder)
+    """The rows of a tournament, read again when a journal has changed; of its pages only those with an address here."""
+    rows = read_rows(folder)
+    for number, debate in enumerate(rows.debates):
+        name = os.path.basename(debate.page).removesuffix(".html")
+        if debate.page and (debate.page != f"{DEBATES}/{name}.html" or _journal(folder, name) is None):
+            rows.debates[number] = debate.model_copy(update={"page": ""})
+    return rows
 
 
 @lru_cache(maxsize=8)
