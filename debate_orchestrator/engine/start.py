@@ -292,7 +292,7 @@ def mirror_problems(format: Format, settings: Settings, context: Iterable[Contex
     return [
         with_hint(
             f"mirror: {where} has the name of a side, {short_repr(name)}, so the sides can't be swapped.",
-            "another name there, or `mirror: false`",
+            "another name there, or no mirror",
         )
         for where, text in texts.items()
         if (name := mirror.name_in(text))
