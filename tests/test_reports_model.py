@@ -10,7 +10,7 @@ import scripted_replies
 from corpus import for_each
 from debates import DECLINE, entries, one_agent, play_events, report_model, script_of
 
-from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import EarlierDebate, Event, Noted, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.reports import markdown
@@ -92,14 +92,31 @@ def test_a_rehearsal_says_so_first() -> None:
     )
 
 
-@pytest.mark.parametrize("side", ["human", STAND_IN])
-def test_a_debate_that_only_stand_ins_judged_has_no_winner(side: str) -> None:
-    """No matter who argues: where stand-ins alone judged, every form of the report says that there is no winner."""
-    report = report_model(rounds=1, cast={"a": (side,), "b": (STAND_IN,), "judge": (STAND_IN,)})
-    texts = [markdown.render(report), page.render(report)]
+@pytest.mark.parametrize(
+    ("cast", "why"),
+    [
+        (("human", REAL, STAND_IN), "only stand-ins judged"),
+        ((STAND_IN, STAND_IN, STAND_IN), "only stand-ins judged"),
+        ((STAND_IN, "rehearse", "human"), "only stand-ins argued for Researcher A and Researcher B"),
+        ((REAL, STAND_IN, REAL), "only stand-ins argued for Researcher B"),
+    ],
+)
+def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: tuple[str, ...], why: str) -> None:
+    """Where stand-ins alone judged, or argued for a side, every form of the report and the screen says that there is no
+    winner, and none shows a headline; so does a judging of it by others."""
+    seats = {seat: (spec,) for seat, spec in zip(("a", "b", "judge"), cast, strict=True)}
+    events = play_events(rounds=1, cast=seats)
+    report = build_report(entries(events))
+    texts = [markdown.render(report), page.render(report), summary_line(report, None)]
 
-    assert "**Winner:** none, since only stand-ins judged" in texts[0]
-    assert all("No winner: only stand-ins judged." in text for text in texts)
+    assert f"**Winner:** none, since {why}" in texts[0]
+    assert all(f"No winner: {why}." in text or f"No decision: {why}." in text for text in texts[:2])
+    assert "Winner: " not in texts[2] and "Recommendation" not in texts[2]
+    assert [line.text for line in announcements(fold(events)) if line.kind == "verdict"] == [f"No winner: {why}."]
+    earlier = EarlierDebate(source="x", digest="0" * 64, speakers=dict(zip("ab", cast, strict=False)))
+    first, *rest = play_events(rounds=1, cast=dict.fromkeys(seats, (REAL,)))
+    again = build_report(entries([first.model_copy(update={"earlier_debate": earlier}), *rest]))
+    assert ("only stand-ins argued for " in again.why_no_winner) == ("rehearse" in f"{cast[:2]}")
     assert not any(
         word in text for text in texts for word in ("prevailed", "argued better", "leads by", "neither leads")
     )

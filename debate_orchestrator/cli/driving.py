@@ -296,9 +296,9 @@ _VERDICT_FIELDS = ("winner", "strength", "label", "score", "probability", "votes
 
 
 def outcome(report: ReportModel) -> dict[str, Any]:
-    """The decision and the costs, as JSON. A value is null if the format does not have it, or if only stand-ins judged.
-    For a rehearsal, `estimate` says in words what the real debate would take."""
-    verdict = None if report.only_stand_ins_judged else report.verdict
+    """The decision and the costs, as JSON. A value is null if the format does not have it, or if stand-ins left
+    nothing to decide. For a rehearsal, `estimate` says in words what the real debate would take."""
+    verdict = None if report.why_no_winner else report.verdict
     verdict_fields = verdict.model_dump(mode="json", by_alias=True) if verdict else {}
     verdict_fields = {name: value for name, value in verdict_fields.items() if value != {}}
     rounds = [judged.model_dump(mode="json", include={"number", "scores"}) for judged in report.rounds]

@@ -38,7 +38,7 @@ from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpe
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.provenance import last_specs_by_role, only_stand_ins_judged, speakers_by_seat
+from debate_orchestrator.reports.provenance import last_specs_by_role, speakers_by_seat, why_no_winner
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import begins_like_one, read
@@ -233,7 +233,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     earlier = debate.opened.earlier_debate
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
     last_speakers = {side: specs[-1] for side, specs in _specs_by_side(debate).items()}
-    was_judged = not only_stand_ins_judged(debate)
+    was_judged = not why_no_winner(debate)
     verdict = tally.verdict(debate) if was_judged else None
     return EarlierDebate(
         source=source,

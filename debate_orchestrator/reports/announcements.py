@@ -17,9 +17,10 @@ from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.decision_brief import recommendation
 from debate_orchestrator.reports.provenance import (
     degradations,
+    is_filler,
     is_whole_rehearsal,
-    only_stand_ins_judged,
     rehearsed_seats,
+    why_no_winner,
 )
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
@@ -236,7 +237,7 @@ def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announ
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is not None and (advice := decision_brief.data.get("recommendation")):
         text = recommendation(advice["sure"], advice["do"])
-        if _is_filler(debate, decision_brief.turn_id):
+        if is_filler(debate) or _is_filler(debate, decision_brief.turn_id):
             text = "The recommendation is filler."
         for note in degradations(debate):
             yield Announcement("recommendation", note.text, "warning", turn.id)
@@ -297,12 +298,12 @@ def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Itera
 
 
 def decided_line(debate: DebateState) -> str:
-    """The decision, or that only stand-ins judged, in a line. It is empty if there is no verdict."""
+    """The decision, or why stand-ins left none, in a line. It is empty if there is no verdict."""
     verdict = tally.verdict(debate)
     if verdict is None:
         return ""
-    if only_stand_ins_judged(debate):
-        return wording.NO_JUDGE
+    if why := why_no_winner(debate):
+        return wording.no_winner(why)
     return wording.outcome_line(verdict, debate.format)
 
 
@@ -312,8 +313,8 @@ def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
         return
     labelled = wording.is_labelled(verdict.votes)
     yield Announcement("final", format.announcements.final)
-    yield Announcement("verdict", decided := decided_line(debate))
-    if decided == wording.NO_JUDGE:
+    yield Announcement("verdict", decided_line(debate))
+    if why_no_winner(debate):
         return
     if "concession overrides the declared winner" in verdict.remarks:
         names = " and ".join(map(format.name_of, tally.sides_conceded(debate)))

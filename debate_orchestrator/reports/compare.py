@@ -72,7 +72,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     runs = [
         ComparedDebate(n, path, report, mirror_of(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
-    judged_runs = [run for run in runs if not run.report.only_stand_ins_judged]
+    judged_runs = [run for run in runs if not run.report.why_no_winner]
     claims = [
         ComparedClaim(run=run.number, text=run.text(row.claim), status=row.status)
         for run in judged_runs
@@ -141,8 +141,9 @@ def _state(run: ComparedDebate) -> Iterator[str]:
         yield f"Run {run.number} is paused {got}, and compared as far as it got."
     if report.run.rehearsed:
         part = " in part" if report.run.in_part else ""
-        unjudged = ". Only stand-ins judged it, so it has no winner, and its votes, claims and questions are left out"
-        yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.only_stand_ins_judged}."
+        yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it."
+    if why := report.why_no_winner:
+        yield f"Run {run.number} has no winner, since {why}: its votes, claims and questions are left out."
 
 
 def _judgings(runs: Sequence[ComparedDebate]) -> Iterator[str]:
@@ -218,7 +219,7 @@ def _recommendations(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     rows = [
         (str(run.number), run.text(split_first_sentence(brief.do)[0]), f"{brief.sure} %")
         for run in runs
-        if (brief := run.report.decision_brief) and (run.report.run.in_part or not run.report.run.rehearsed)
+        if (brief := run.report.decision_brief) and not run.report.is_filler
     ]
     return plain_table(("Run", "Recommendation", "Sure"), rows) if rows else None
 
@@ -229,7 +230,7 @@ def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
         verdict, winner = run.report.verdict, run.decision_text()
         if verdict is None or winner is None:
             why = "not decided" if run.report.judges else "not judged"
-            why = "only stand-ins judged" if run.report.only_stand_ins_judged else why
+            why = run.report.why_no_winner or why
             rows.append((str(run.number), why, *[""] * 6))
             continue
         totals = {run.side(side): decimals(points) for side, points in verdict.totals.items()}
@@ -320,16 +321,18 @@ class ComparedDebate(NamedTuple):
         return ParsedBallot(winner=self.side(source.winner), scores=ordered, label=label, score=source.score)
 
     def result(self, n: int) -> ParsedBallot | None:
-        """The result of a round; None if it was not judged by itself, or by stand-ins alone."""
-        if self.report.only_stand_ins_judged:
+        """The result of a round; None if it was not judged by itself, or stand-ins left nothing to decide."""
+        if self.report.why_no_winner:
             return None
         match = next((round_report for round_report in self.report.rounds if round_report.number == n), None)
         return self.parsed_ballot(match.result, match.label) if match and match.result else None
 
     def votes_by_judge(self) -> dict[tuple[str, tuple[str, ...]], dict[int, ParsedBallot]]:
         """Judge's seat and the model specs that voted from it, to place to the vote, of those that are not absent and
-        no stand-in."""
+        no stand-in; none if a side is filler."""
         by_judge: dict[tuple[str, tuple[str, ...]], dict[int, ParsedBallot]] = {}
+        if self.report.is_filler:
+            return by_judge
         places = [(round_report.number, round_report.votes) for round_report in self.report.rounds]
         for place, votes in (*places, (FINAL, self.report.judging.votes)):
             for vote in votes:
@@ -339,9 +342,9 @@ class ComparedDebate(NamedTuple):
         return by_judge
 
     def decision_text(self, *, labelled: bool = True) -> str | None:
-        """Its winner, or label, where labels are wanted; None if nothing was decided, or by stand-ins alone."""
+        """Its winner, or label, where labels are wanted; None if nothing was decided."""
         verdict = self.report.verdict
-        if verdict is None or self.report.only_stand_ins_judged:
+        if verdict is None or self.report.why_no_winner:
             return None
         if labelled and self.report.judging.labelled:
             return verdict.label or NO_DECISION

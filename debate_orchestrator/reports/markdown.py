@@ -77,7 +77,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
         advice = advice if advice in report.turn_places else None
         values |= {
             "decision_brief": report.decision_brief,
-            "is_filler": report.run.rehearsed and not report.run.in_part,
+            "is_filler": report.is_filler,
             "shown_in": partial(_places_of_reason, report),
             "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": _contents(report, was_judged=any(values["judged"])),

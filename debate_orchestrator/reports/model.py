@@ -55,11 +55,12 @@ from debate_orchestrator.reports.provenance import (
     costs_report,
     earlier_debate_report,
     first_speaker,
+    is_filler,
     last_specs_by_role,
     names_by_seat,
-    only_stand_ins_judged,
     provenance_notes,
     run_report,
+    why_no_winner,
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.reports.reviews import GatheredBallots, gather_ballots
@@ -148,8 +149,10 @@ class ReportModel(Part):
     """Side to the models that took its turns, as far as that is shown."""
     judged_by: tuple[str, ...] = Field(default=(), exclude=True)
     judges: tuple[str, ...] = Field(default=(), exclude=True)
-    only_stand_ins_judged: bool = Field(exclude=True)
-    """Whether only stand-ins judged, so that nothing is decided."""
+    why_no_winner: str = Field(exclude=True)
+    """The reason that nothing is decided whatever the ballots say; empty if there is none."""
+    is_filler: bool = Field(exclude=True)
+    """Whether advice that rests on the debate means nothing."""
     before: tuple[TurnReport, ...] = Field(exclude=True)
     """Turns before the first round, of formats that have them."""
     after: tuple[TurnReport, ...] = Field(exclude=True)
@@ -162,6 +165,12 @@ class ReportModel(Part):
     """The sentence that flags convergence after an intervention; None if there was none."""
     turn_places: dict[str, tuple[int, str]] = Field(exclude=True)
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
+
+    @property
+    def no_decision(self) -> str:
+        """The sentence in place of the recommendation of a debate that is filler."""
+        in_whole = self.run.rehearsed and not self.run.in_part
+        return f"No decision: {'this is a rehearsal' if in_whole else self.why_no_winner}."
 
     @property
     def provenance(self) -> tuple[str, ...]:
@@ -213,7 +222,8 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         format=_format_report(debate, judging),
         rounds_completed=sum(round_report.completed for round_report in rounds),
         verdict=_verdict(debate, rounds, judging),
-        only_stand_ins_judged=only_stand_ins_judged(debate),
+        why_no_winner=why_no_winner(debate),
+        is_filler=is_filler(debate),
         conceded=tally.conceding_side(debate),
         rounds=rounds,
         judging=judging,
@@ -485,16 +495,19 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     if report.run.rehearsed and not report.run.in_part:
         return " ".join([*sentences, wording.FILLER])
     sentences += report.degradations
-    sentences += [decision_brief.recommendation_line(report.decision_brief)] if report.decision_brief else []
+    if report.decision_brief and not report.is_filler:
+        sentences.append(decision_brief.recommendation_line(report.decision_brief))
     sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
     if not report.transcript_only and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
-        sentences.append(wording.NO_JUDGE if report.only_stand_ins_judged else f"{report.verdict.decided}.")
+        sentences.append(
+            wording.no_winner(report.why_no_winner) if report.why_no_winner else f"{report.verdict.decided}."
+        )
     if report.rounds_asked:
         completed = report.rounds_completed
         sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
-    if "unresolved_questions" in report.judging.final_fields and not report.only_stand_ins_judged:
+    if "unresolved_questions" in report.judging.final_fields and not report.why_no_winner:
         question = sanitize.quoted(report.questions[0]) if report.questions else "none"
         sentences.append(f"Key unresolved question: {question}")
     return " ".join(sentences)

@@ -27,6 +27,7 @@ from debate_orchestrator.reports.parts import (
     TokenCounts,
 )
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import quoted, without_quotation_marks
 
@@ -238,11 +239,28 @@ def _has_both_kinds(of: Iterable[str]) -> bool:
     return has_real_speaker and any(map(model_spec.is_stand_in, specs))
 
 
-def only_stand_ins_judged(debate: DebateState) -> bool:
-    """Whether stand-ins gave all final ballots, or, before there is one, have all seats of judges."""
+def why_no_winner(debate: DebateState) -> str:
+    """The reason that nothing can be decided, whatever the ballots say: stand-ins gave all final ballots (or, before
+    there is one, have all seats of judges), or alone argued for a side. Empty if there is none."""
     ballots = tally.final_ballots(debate)
     judges = [ballot.reply.spec for ballot in ballots] if ballots else debate.cast.get(JUDGE, ())
-    return bool(judges) and all(map(model_spec.is_stand_in, judges))
+    if judges and all(map(model_spec.is_stand_in, judges)):
+        return "only stand-ins judged"
+    sides = stand_in_sides(debate)
+    return f"only stand-ins argued for {and_joined([debate.format.name_of(side) for side in sides])}" if sides else ""
+
+
+def stand_in_sides(debate: DebateState) -> list[str]:
+    """The sides for which stand-ins alone spoke, or, of those that have not spoken, are to speak."""
+    speakers = {seat: (spec,) for seat, spec in _specs(debate).items()} | speakers_by_seat(debate)
+    if (earlier := debate.opened.earlier_debate) is not None:
+        speakers |= {side: (*earlier.former_speakers.get(side, ()), spec) for side, spec in earlier.speakers.items()}
+    return [side for side in arguing_sides(debate) if all(map(model_spec.is_stand_in, speakers.get(side, ("",))))]
+
+
+def is_filler(debate: DebateState) -> bool:
+    """Whether advice that rests on the debate means nothing: a side of it is filler, or all of it is."""
+    return is_whole_rehearsal(debate) or bool(stand_in_sides(debate))
 
 
 def _specs(debate: DebateState) -> dict[str, str]:

@@ -16,7 +16,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean, swing_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.reports.provenance import only_stand_ins_judged
+from debate_orchestrator.reports.provenance import why_no_winner
 from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import VoteScales, named_by, winner_word
@@ -111,13 +111,13 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
 def _panel_winner(debate: DebateState) -> str | None:
     """The side, or the label, that the panel decided for; None if it did not vote, or only stand-ins did."""
     verdict = tally.verdict(debate)
-    if verdict is None or only_stand_ins_judged(debate):
+    if verdict is None or why_no_winner(debate):
         return None
     return wording.label_of(verdict) if wording.is_labelled(verdict.votes) else verdict.winner
 
 
 def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable:
-    has_panel = bool(debate.judges) and not only_stand_ins_judged(debate)
+    has_panel = bool(debate.judges) and not why_no_winner(debate)
     scales = wording.scales(debate.format)
     raters = [*(_judges(debate) if has_panel else ()), *map(_reviewer, ballots)]
     numbers = sorted({n for rater in raters for n in rater.rounds})
@@ -184,7 +184,7 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
     people = plural(n, "reviewer")
     counts = Counter(named_by(ballot.final) for ballot in ballots)
     final = ", ".join(f"{winner_word(name)} {count}" for name, count in counts.most_common())
-    if tally.verdict(debate) is None or only_stand_ins_judged(debate):
+    if tally.verdict(debate) is None or why_no_winner(debate):
         yield f"{people[0].upper()}{people[1:]} ({final}); no panel has decided, so there is nothing to agree with."
     elif panel_winner is None:
         yield f"The panel gave no label that stands; of {people} the final votes are: {final}."

@@ -62,8 +62,8 @@ _NO_WINNER = {
 
 def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
     """The fields at the head of the verdict, each a name and a value."""
-    if report.only_stand_ins_judged and report.verdict is not None:
-        return [("Label" if report.judging.labelled else "Winner", phrase("none, since only stand-ins judged"))]
+    if report.why_no_winner and report.verdict is not None:
+        return [("Label" if report.judging.labelled else "Winner", phrase(f"none, since {report.why_no_winner}"))]
     if report.verdict is not None:
         fields = _label_fields if report.judging.labelled else _winner_fields
         return list(fields(report, report.verdict))
@@ -97,8 +97,8 @@ def result_line(report: ReportModel) -> str:
     decision_brief = report.decision_brief
     if decision_brief is None:
         return ""
-    if report.only_stand_ins_judged:
-        return wording.NO_JUDGE
+    if report.why_no_winner:
+        return wording.no_winner(report.why_no_winner)
     mirrored_text = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_mirrored]
     sentences = [who_argued_better(report), f"Held with sides swapped: {mirrored_text}"]
     if decision_brief.judges_for is not None:
@@ -133,7 +133,7 @@ def concession(report: ReportModel) -> str:
 
 def remarks(report: ReportModel) -> list[str]:
     """Notes on how the declarations and the numbers go together."""
-    if report.verdict is None or report.judging.labelled or report.only_stand_ins_judged:
+    if report.verdict is None or report.judging.labelled or report.why_no_winner:
         return []
     texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
     strength = report.verdict.strength
@@ -147,7 +147,7 @@ def remarks(report: ReportModel) -> list[str]:
 def strength_rule(report: ReportModel) -> str:
     """The explanation of the numbers; empty if there are none."""
     verdict, judging = report.verdict, report.judging
-    if verdict is None or not judging.has_scores or report.only_stand_ins_judged:
+    if verdict is None or not judging.has_scores or report.why_no_winner:
         return ""
     apart = (
         f"the totals differ by {wording.whole_percent(verdict.gap)} of the larger one. "
@@ -207,7 +207,7 @@ UNDECIDED = "not decided"
 def earlier_verdict(report: ReportModel) -> PhraseTable | None:
     """The decision of the earlier debate, beside that of its second judging; None if no one had judged it, or
     stand-ins alone."""
-    earlier_debate, verdict = report.earlier_debate, None if report.only_stand_ins_judged else report.verdict
+    earlier_debate, verdict = report.earlier_debate, None if report.why_no_winner else report.verdict
     if earlier_debate is None or not earlier_debate.judges:
         return None
     now = verdict.winner if verdict else None
@@ -304,8 +304,8 @@ def answer(report: ReportModel) -> Phrase:
     verdict = report.verdict
     if verdict is None:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
-    if report.only_stand_ins_judged:
-        return phrase(wording.NO_JUDGE)
+    if report.why_no_winner:
+        return phrase(wording.no_winner(report.why_no_winner))
     if report.judging.labelled:
         return (
             phrase("The claim is judged: ", escaped(verdict.label), ".")
@@ -355,7 +355,7 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
     verdict, judging = report.verdict, report.judging
     if verdict is None:
         return
-    if report.only_stand_ins_judged:
+    if report.why_no_winner:
         yield wording.FILLER
         return
     if judging.labelled:
@@ -392,7 +392,7 @@ def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> It
 def _score_bar(report: ReportModel) -> ScoreBar | None:
     """The result between its two ends; None if there are no scores."""
     verdict = report.verdict
-    if verdict is None or len(report.positions) != 2 or report.only_stand_ins_judged:
+    if verdict is None or len(report.positions) != 2 or report.why_no_winner:
         return None
     first, second = report.positions
     if report.judging.labelled:

@@ -210,8 +210,12 @@ def ended_early(debate: DebateState) -> str | None:
     return f"Ended early, after {slot.phase.title}{where}."
 
 
-NO_JUDGE = "No winner: only stand-ins judged."
 FILLER = "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."
+
+
+def no_winner(why: str) -> str:
+    """The sentence that stands in place of a decision that stand-ins made, or on what they said."""
+    return f"No winner: {why}."
 
 
 def filler_in_place(text: str) -> str:

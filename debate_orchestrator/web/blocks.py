@@ -22,7 +22,7 @@ from debate_orchestrator.reports.announcements import (
 )
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal
+from debate_orchestrator.reports.provenance import degradations, is_filler
 from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
@@ -214,7 +214,7 @@ def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> di
 def outcome(debate: DebateState) -> list[str]:
     """The recommendation and the decision of a complete debate."""
     decision_text = decided_line(debate)
-    if is_whole_rehearsal(debate):
+    if is_filler(debate):
         return [text for text in (decision_text, wording.FILLER) if text]
     report = decision_brief.decision_brief_report(debate)
     return [
