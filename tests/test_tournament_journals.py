@@ -218,6 +218,21 @@ def test_no_journal_is_passed_over(here: Path) -> None:
     assert "A journal is left out: held/stray.journal.jsonl is not the journal of a scheduled debate." in rows.notes
 
 
+def test_a_debate_that_is_added_takes_no_name_over(here: Path) -> None:
+    """A program that was replaced by another judge keeps its name when a later debate has one of the same name."""
+    Path("x").mkdir()
+    cast = {"a": ("one",), "b": ("two",), "judge": ("command:bot --b",)}
+    *spoken, ballot, record = play_events(rounds=2, cast=cast)
+    spoken = [_by("command:bot --b", event) if "judge" in getattr(event, "turn_id", "") else event for event in spoken]
+    replaced = [*spoken, Reassigned(seat="judge", specs=("five",)), _by("five", ballot), _by("five", record)]
+    write_journal(Path("x/1.journal.jsonl"), replaced)
+    before = {ballot.judge for ballot in read_rows("x").ballots}
+    write_journal(Path("x/2.journal.jsonl"), play_events(rounds=2, cast=cast | {"judge": ("command:bot --a",)}))
+
+    assert before == {"command:bot", "five"}
+    assert {ballot.judge for ballot in read_rows("x").ballots if ballot.debate == "1"} == before
+
+
 def _by(spec: str, event: Any) -> Any:
     """The same event with a reply of another model."""
     return event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})})

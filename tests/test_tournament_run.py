@@ -273,7 +273,7 @@ def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
 
     assert {row.pro for row in named.debates} == {"stand-in for strong", "stand-in for weak"}
     assert {row.pro for row in bare.debates} == {"stand-in for command:cat", "stand-in for command:cat (2)"}
-    (note,) = (note for note in bare.notes if "different arguments are numbered" in note)
+    (note,) = (note for note in bare.notes if "different arguments or paths are numbered" in note)
     assert "“command:cat” (first in " in note and "“command:cat (2)” (first in " in note
     assert not any("are numbered" in note for note in named.notes)
 

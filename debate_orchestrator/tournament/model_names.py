@@ -37,12 +37,11 @@ def names_by_spec(tournament: Tournament | None, journals: Journals) -> dict[str
 
 
 def _first_journals(journals: Journals) -> dict[str, str]:
-    """Every real model spec to the first of these journals in which it was cast or replied; those cast come first."""
-    casts = ((spec, path) for path, lines in journals.items() for specs in cast(lines).values() for spec in specs)
-    replying = ((spec, path) for path, lines in journals.items() for spec in reply_specs(lines).values())
+    """Every real model spec to the first of these journals in which it was cast or replied; of one journal, those cast come first."""
     first = dict[str, str]()
-    for spec, path in chain(casts, replying):
-        first.setdefault(model_spec.real_spec(spec), path)
+    for path, lines in journals.items():
+        for spec in chain(*cast(lines).values(), reply_specs(lines).values()):
+            first.setdefault(model_spec.real_spec(spec), path)
     return first
 
 
@@ -57,7 +56,7 @@ def numbered_names(names: Mapping[str, str], journals: Journals) -> Iterator[str
     ]
     if cases:
         order = "in the order in which their debates say that they were begun"
-        yield f"Programs that were run with different arguments are numbered {order}: {listed(cases)}."
+        yield f"Programs of one name with different arguments or paths are numbered {order}: {listed(cases)}."
 
 
 def names_by_seat(
