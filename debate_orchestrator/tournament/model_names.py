@@ -37,7 +37,8 @@ def names_by_spec(tournament: Tournament | None, journals: Journals) -> dict[str
 
 
 def _first_journals(journals: Journals) -> dict[str, str]:
-    """Every real model spec to the first of these journals in which it was cast or replied; of one journal, those cast come first."""
+    """Every real model spec to the first of these journals in which it was cast or replied. Of one journal, those that
+    were cast come first."""
     first = dict[str, str]()
     for path, lines in journals.items():
         for spec in chain(*cast(lines).values(), reply_specs(lines).values()):
