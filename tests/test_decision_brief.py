@@ -322,11 +322,19 @@ def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
     finish(debate, opened, decide, rounds=1)
     text, page = (Path(name).read_text(encoding="utf-8") for name in ("r.md", "r.html"))
     trust = text.partition("### How Far to Trust This")[2].partition("## Final Verdict")[0]
-    assert "*With one round, Researcher A, who spoke first, could not answer the other side.*" in trust
-    assert (
-        "<li>With one round, Researcher A, who spoke first, could not answer the other side.</li>"
-        in page.partition("<h3>Not checked</h3>")[2]
+    unanswered = "With one round, Researcher A, who spoke first, could not answer the other side."
+    unchecked = "No source that the debaters cite was looked up"
+    first_page = page.partition('<section id="brief"')[0]
+    assert f"- {unanswered}\n" in trust and f"- {unchecked}" in trust
+    assert f"<li>{unanswered}</li>" in first_page and f"<li>{unchecked}" in first_page
+    # Page one is the same in both.
+    caveat = build_report(read("r.journal.jsonl").entries).decision_brief.trust  # type: ignore[union-attr]
+    assert f"> {caveat}" in trust and f"<p>{caveat}</p>" in first_page and page.count(f"<p>{caveat}</p>") == 1
+    dispute = text.partition("### Still in Dispute")[2].partition("###")[0]
+    assert re.findall(r"^- \*\*(C\d)\*\* (\w+)", dispute, re.M) == re.findall(
+        r'href="#(C\d)">\1</a> <span[^>]*>(\w+)', first_page
     )
+    assert "[Dissent Record](#dissent-record)" in dispute
     assert "Convergence:" not in text + page
     assert "- **Issues:** I1 untouched, I2 Researcher B, I3 untouched," in text
     assert '<abbr title="Question 2?">I2</abbr> Researcher B, ' in page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import Field
@@ -26,7 +25,7 @@ from debate_orchestrator.core.phases import (
 )
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, debated_texts
-from debate_orchestrator.core.verdict import ParsedBallot, Verdict, Vote
+from debate_orchestrator.core.verdict import Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
@@ -52,7 +51,6 @@ from debate_orchestrator.reports.provenance import (
     RunReport,
     arguing_sides,
     conflicts_of_interest,
-    costs_report,
     earlier_debate_report,
     first_speaker,
     is_filler,
@@ -222,12 +220,9 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         format=_format_report(debate, judging),
         rounds_completed=sum(round_report.completed for round_report in rounds),
         verdict=_verdict(debate, rounds, judging),
-        why_no_winner=why_no_winner(debate),
-        is_filler=is_filler(debate),
-        conceded=tally.conceding_side(debate),
         rounds=rounds,
         judging=judging,
-        votes=tuple(_vote(vote, judging.scales.max_probability) for vote in votes),
+        votes=tuple(VoteReport.of(vote, judging.scales.max_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
         decision_brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed_claims(record.fields or {}, debate.format.sides)) if record else None,
@@ -236,7 +231,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
         turns=(*before, *in_rounds, *after, *final_ballots, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
-        costs=costs_report(costs_of(debate)),
+        costs=CostsReport.of(costs_of(debate)),
         earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
         reviewers=reviewer_report(debate, reviewer_ballots) if reviewer_ballots else None,
         journal=JournalReport.of(entries),
@@ -286,6 +281,9 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "spoke_first": first_speaker(debate),
         "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
         "judged_by": tuple(speaker_names[judge] for judge in debate.judges),
+        "why_no_winner": why_no_winner(debate),
+        "is_filler": is_filler(debate),
+        "conceded": tally.conceding_side(debate),
         "judges": last_specs_by_role(debate).get(JUDGE, ()),
     }
 
@@ -404,30 +402,6 @@ def _votes(debate: DebateState) -> list[Vote]:
         *(vote for n in numbers for vote in tally.votes(debate, n)),
         *tally.final_votes(debate),
     ]
-
-
-def _vote(vote: Vote, max_probability: Fraction) -> VoteReport:
-    place, _, _ = vote.turn_id.partition(".")
-    return VoteReport(
-        judge=vote.judge,
-        place="start" if place == "start" else "final" if place == "final" else "round",
-        round=int(place) if place.isdigit() else None,
-        turns=(vote.turn_id, vote.turn_id + MIRRORED) if vote.shown_mirrored else (vote.turn_id,),
-        original=_as_share(vote.original, max_probability),
-        mirrored=_as_share(vote.mirrored, max_probability),
-        absent=vote.absent,
-        stable=vote.stable,
-        counts_as=vote.winner,
-        label=vote.label,
-        scores=vote.scores,
-    )
-
-
-def _as_share(ballot: ParsedBallot | None, max_probability: Fraction) -> ParsedBallot | None:
-    """The ballot with its probability from 0 to 1."""
-    if ballot is None or ballot.probability is None:
-        return ballot
-    return ballot.model_copy(update={"probability": ballot.probability / max_probability})
 
 
 def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: JudgingReport) -> VerdictReport | None:

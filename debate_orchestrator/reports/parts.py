@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import EarlierRound
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import MIRRORED
 from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel, Number
@@ -167,6 +169,30 @@ class VoteReport(Part):
     """The label it counts as; null if it counts as none."""
     scores: dict[str, Number]
     """Side to the mean of its points on all ballots of the vote; empty if the judge is absent or scores nothing."""
+
+    @classmethod
+    def of(cls, vote: Vote, max_probability: Fraction) -> VoteReport:
+        place, _, _ = vote.turn_id.partition(".")
+        return cls(
+            judge=vote.judge,
+            place="start" if place == "start" else "final" if place == "final" else "round",
+            round=int(place) if place.isdigit() else None,
+            turns=(vote.turn_id, vote.turn_id + MIRRORED) if vote.shown_mirrored else (vote.turn_id,),
+            original=_as_share(vote.original, max_probability),
+            mirrored=_as_share(vote.mirrored, max_probability),
+            absent=vote.absent,
+            stable=vote.stable,
+            counts_as=vote.winner,
+            label=vote.label,
+            scores=vote.scores,
+        )
+
+
+def _as_share(ballot: ParsedBallot | None, max_probability: Fraction) -> ParsedBallot | None:
+    """The ballot with its probability from 0 to 1."""
+    if ballot is None or ballot.probability is None:
+        return ballot
+    return ballot.model_copy(update={"probability": ballot.probability / max_probability})
 
 
 class JudgingReport(Part):
@@ -352,6 +378,19 @@ class CostRow(Part):
     tokens: TokenCounts | None
     """Of the calls whose tokens were counted; null if none were."""
 
+    @classmethod
+    def of(cls, line: CostLine, seat: str | None, phase: str | None) -> CostRow:
+        rounded = round(line.cost, DOLLAR_DECIMALS)
+        return cls(
+            seat=seat,
+            phase=phase,
+            calls=line.calls,
+            usd=None if line.unpriced_calls else rounded,
+            usd_known=None if line.unpriced_calls == line.calls else rounded,
+            calls_unknown=line.unpriced_calls,
+            tokens=TokenCounts.from_usage(line.usage),
+        )
+
 
 class CostsReport(Part):
     """The costs of all calls."""
@@ -362,6 +401,17 @@ class CostsReport(Part):
     """The same for each seat, all its phases together."""
     total: CostRow
     """All of it."""
+
+    @classmethod
+    def of(cls, costs: Costs) -> CostsReport | None:
+        """The costs; None if no call was made."""
+        if not costs.lines:
+            return None
+        return cls(
+            lines=tuple(CostRow.of(line, line.seat, line.phase) for line in costs.lines),
+            seats=tuple(CostRow.of(line, seat, None) for seat, line in costs.of_seats().items()),
+            total=CostRow.of(costs.total, None, None),
+        )
 
 
 class EarlierRoundReport(EarlierRound, Part):

@@ -10,21 +10,16 @@ from typing import Literal
 from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules, tally
-from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import EarlierDebate, Spoke
 from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
 from debate_orchestrator.reports.parts import (
-    DOLLAR_DECIMALS,
-    CostRow,
-    CostsReport,
     EarlierDebateReport,
     EarlierRoundReport,
     Note,
     Part,
-    TokenCounts,
 )
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import and_joined
@@ -481,26 +476,3 @@ def _known_speakers(names: Iterable[str]) -> frozenset[str]:
 
 def _vendors(names: Iterable[str]) -> set[str]:
     return set(filter(None, map(model_spec.vendor, names)))
-
-
-def costs_report(costs: Costs) -> CostsReport | None:
-    if not costs.lines:
-        return None
-    return CostsReport(
-        lines=tuple(cost_report(line, line.seat, line.phase) for line in costs.lines),
-        seats=tuple(cost_report(line, seat, None) for seat, line in costs.of_seats().items()),
-        total=cost_report(costs.total, None, None),
-    )
-
-
-def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostRow:
-    rounded = round(line.cost, DOLLAR_DECIMALS)
-    return CostRow(
-        seat=seat,
-        phase=phase,
-        calls=line.calls,
-        usd=None if line.unpriced_calls else rounded,
-        usd_known=None if line.unpriced_calls == line.calls else rounded,
-        calls_unknown=line.unpriced_calls,
-        tokens=TokenCounts.from_usage(line.usage),
-    )
