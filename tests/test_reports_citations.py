@@ -221,6 +221,7 @@ def test_the_same_vendor() -> None:
         f"Judge is the same model as Researcher A: “{OPUS}”.",
         "Judge is a model of the same vendor as Researcher B: “anthropic”.",
     )
+    assert warned(f"rehearse:{OPUS}", SONNET, f"rehearse:{OPUS}") == ()  # a stand-in is no model
     assert warned("openrouter:anthropic/claude-opus-5.5", GPT, OPUS) == (
         "Judge is a model of the same vendor as Researcher A: “anthropic”.",
     )

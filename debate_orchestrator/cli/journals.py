@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from debate_orchestrator.cli.output import print_status
+from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
@@ -57,7 +58,8 @@ def is_unfinished(debate: DebateState) -> bool:
 
 
 def _newest(folder: str, unfinished: Unfinished | None) -> str:
-    """The newest journal of a folder that can be continued, or else the newest; which one is printed."""
+    """The newest journal of a folder that can be continued, or else the newest that is no rehearsed judging of another,
+    if there is one; which one is printed."""
     journals, name = sorted(_journals(folder), reverse=True), "this folder" if folder == os.curdir else name_of(folder)
     if not journals:
         below = max(_journals(folder, "*/"), default=None)
@@ -66,11 +68,11 @@ def _newest(folder: str, unfinished: Unfinished | None) -> str:
             raise BadFile(f"{name}: can't be read (Permission denied).", hint="change its permissions")
         raise BadFile(f"There is no debate in {name if folder == os.curdir else short_repr(folder)}.", hint=hint)
     paths = [path for _, path in journals]
-    path, qualifier = next(
-        ((path, " that is not finished") for path in paths if _can_be_continued(path, unfinished)), (paths[0], "")
-    )
-    if unfinished is not None and not qualifier:
-        qualifier = ": none of them waits for this command"
+    continued = unfinished and next((path for path in paths if _holds(path, unfinished)), None)
+    path = continued or next((path for path in paths if not _holds(path, _is_rehearsed_judging)), paths[0])
+    qualifier = "" if path == paths[0] else " that is no rehearsed judging"
+    if unfinished is not None:
+        qualifier = " that is not finished" if continued else f"{qualifier}: none of them waits for this command"
     print_status(f"Using {name_of(path)}, the newest debate of {name}{qualifier}.")
     return path
 
@@ -89,10 +91,13 @@ def _journals(folder: str, subfolder: str = "") -> list[tuple[float, str]]:
     return journals
 
 
-def _can_be_continued(path: str, unfinished: Unfinished | None) -> bool:
-    if unfinished is None:
-        return False
+def _is_rehearsed_judging(debate: DebateState) -> bool:
+    """Whether it is a debate that was judged again to see how that goes."""
+    return debate.opened.earlier_debate is not None and model_spec.is_rehearsal({JUDGE: debate.cast.get(JUDGE, ())})
+
+
+def _holds(path: str, condition: Callable[[DebateState], bool]) -> bool:
     try:
-        return unfinished(stored_state(path, journal.read(path, follow=False).events))
+        return condition(stored_state(path, journal.read(path, follow=False).events))
     except DebateError:
         return False  # other journals may still be waiting

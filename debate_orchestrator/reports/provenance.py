@@ -469,9 +469,9 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
 
 
 def _known_speakers(names: Iterable[str]) -> frozenset[str]:
-    """The models and programs among these names; hosts, recordings and people do not tell which model answers."""
-    real = (model_spec.real_spec(name) for name in names)
-    return frozenset(name for name in real if model_spec.speaker(name) not in ("host", "recording", "person"))
+    """The models and programs among these names; hosts, recordings and people do not tell which model answers, and
+    stand-ins are none."""
+    return frozenset(filter(model_spec.is_called, names))
 
 
 def _vendors(names: Iterable[str]) -> set[str]:
