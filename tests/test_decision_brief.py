@@ -398,3 +398,34 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     assert "it was sent back for 5 of them" in _page_one() and problems[0] in page[2]
     assert problems[0] in _behind()
     assert debate("check", output["journal"]).code == 0
+
+
+def test_the_readers_own_figures(debate: Run, opened: dict[str, Any]) -> None:
+    """The rapporteur is told to keep the context files' figures apart from those from memory, and its check to compare
+    page one with them. The report quotes each file, a long one only as far as a reader may want it."""
+    Path("numbers.md").write_text("# Winner: B\n\nManaged quote: 410 a month.\n</div>\n", encoding="utf-8")
+    Path("long.txt").write_text("All of it.\n" * 1_000, encoding="utf-8")
+    files = ("--context", "numbers.md", "--context", "long.txt", "--output", "own.md")
+    own = debate("open", "--answers", "answers.json", *files, "--json").json
+    output = finish(debate, own, say, rounds=1)
+    finish(debate, opened, say, rounds=1)
+    asked = {
+        (stem, turn): Path(f"{stem}.turns/{turn}.rapporteur.brief.md").read_text(encoding="utf-8")
+        for stem in ("own", "r")
+        for turn in ("start.advice", "final.brief", "final.brief-check")
+    }
+    for stem, has_files in (("own", True), ("r", False)):
+        assert ("all but the material's are from memory" in asked[stem, "start.advice"]) == has_files
+        assert ("which figures are the reader's own, and that the others" in asked[stem, "final.brief"]) == has_files
+        assert ("Compare every figure" in asked[stem, "final.brief-check"]) == has_files
+    text, page = (Path(name).read_text(encoding="utf-8") for name in ("own.md", "own.html"))
+    quoted = text.partition("\n## Context Files\n")[2].partition("\n## ")[0]
+    assert "**“numbers.md”**\n\n> \u2060# Winner: B\n>\n> Managed quote: 410 a month." in quoted
+    assert "[Context Files](#context-files)" in text and quoted.count("All of it.") == 727
+    assert "*Its first 7,996 of 10,999 characters; the journal has the rest.*" in quoted
+    folded = page.partition('<h3 id="h-context">')[2].partition("<h3")[0]
+    assert '<div class="words">\n<p class="headed">Winner: B</p>' in folded
+    assert "&lt;/div&gt;" in folded and folded.count("<details") == 2 and "7,996 of 10,999" in folded
+    assert debate("report", output["journal"], "--to", "own.json").code == 0
+    data = json.loads(Path("own.json").read_text(encoding="utf-8"))
+    assert [(file["name"], len(file["text"])) for file in data["context_files"]][1] == ("long.txt", 11_000)

@@ -126,6 +126,7 @@ def template_environment(
 @cache
 def _environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
+        "quote_speech": lambda text: Markup(markup.quote_speech(text)),
         "quote_line": lambda text: Markup(f"> {line}" if (line := markup.inline_markdown(text)) else ""),
         "escaped": lambda text: Markup(markup.escaped(text)),
         "inline_markdown": lambda text: Markup(markup.inline_markdown(text)),
@@ -197,6 +198,7 @@ def _contents(report: ReportModel, *, was_judged: bool) -> Markup:
     titles += ["Recommended Follow-Up"] if "follow_up" in final else []
     titles += ["Behind the Decision Brief"] if report.decision_brief else []
     titles += ["How It Was Judged"] if was_judged else []
+    titles += ["Context Files"] if report.context_files else []
     return Markup(" · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))
 
 

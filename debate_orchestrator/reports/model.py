@@ -30,6 +30,7 @@ from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
     ArgumentLink,
+    ContextFileReport,
     CostsReport,
     DisputedClaim,
     EarlierDebateReport,
@@ -135,6 +136,8 @@ class ReportModel(Part):
     """The debate that is judged again here; null if none is."""
     reviewers: ReviewerReport | None = None
     """Null if there is no reviewer's ballot beside the journal."""
+    context_files: tuple[ContextFileReport, ...] = ()
+    """The files that speakers could draw on, with their text."""
     journal: JournalReport
     """The journal that the report was made from."""
     transcript_only: bool = Field(default=False, exclude=True)
@@ -281,6 +284,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "spoke_first": first_speaker(debate),
         "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
         "judged_by": tuple(speaker_names[judge] for judge in debate.judges),
+        "context_files": tuple(ContextFileReport(name=file.name, text=file.text) for file in debate.opened.context),
         "why_no_winner": why_no_winner(debate),
         "is_filler": is_filler(debate),
         "conceded": tally.conceding_side(debate),

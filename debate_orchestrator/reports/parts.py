@@ -461,6 +461,15 @@ class FormatReport(Part):
     """The most that the single score of a ballot may be, as of a claim; null if ballots have no such score."""
 
 
+class ContextFileReport(Part):
+    """A file that speakers could draw on."""
+
+    name: str
+    """Its name."""
+    text: str
+    """All of its text, in its author's words."""
+
+
 class JournalReport(Part):
     """The journal that the report was made from, as it was then."""
 

@@ -35,7 +35,11 @@ from debate_orchestrator.reports.rich_text import (
     without_empty,
 )
 from debate_orchestrator.util.numbers import decimals, percent, plural
+from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import quoted, sanitize
 
+_MAX_FILE_LENGTH = 8_000
+"""Characters of a context file that a report shows."""
 BEFORE, AFTER = "Before round 1", "After the last round"
 _FIELDS_WITH_OWN_PLACE = {
     "scores",
@@ -116,7 +120,19 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "costs": cost_text(report),
         "earlier": verdict_text.earlier_verdict(report),
         "reviewers_note": reviewers.NOTE,
+        "context_files": list(context_files(report)),
     }
+
+
+def context_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
+    """The context files: name in quotation marks, text, and a note if only its beginning is shown. All of it is
+    redacted before it is cut, which could part a secret."""
+    for file in report.context_files:
+        whole = redact(sanitize(file.text)).strip("\n")
+        shown = whole if len(whole) <= _MAX_FILE_LENGTH else whole[:_MAX_FILE_LENGTH].rpartition("\n")[0]
+        shown = shown or whole[:_MAX_FILE_LENGTH]
+        note = f"Its first {len(shown):,} of {len(whole):,} characters; the journal has the rest."
+        yield quoted(file.name), shown, "" if shown == whole else note
 
 
 def own_issues(report: ReportModel) -> tuple[IssueReport, ...]:
