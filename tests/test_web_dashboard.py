@@ -125,6 +125,16 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     assert "no decision brief: they would come from a stand-in" in with_person.text
     assert "would come from a stand-in" not in before.text
     assert os.listdir() == []
+    # All mistakes are told at once, also those that are found only where the others are right.
+    wrong = {**PEOPLE, "topic": "What should we eat?", "rounds": "9", "context": "numbrs.md", "max_cost": "lots"}
+    problems = plain(visitor.send("/new", {**SETUP, **wrong, "action": "cost"}).text)
+    for found in ("rounds: ", "context: ", "max_cost: ", "positions: no model of this cast can word"):
+        assert problems.count(found) == 1
+    form = visitor.get("/new").text
+    assert form.index('name="context"') < form.index("<summary>More") and "Share cache" not in form
+    Path("numbers.md").write_text("410 a month", encoding="utf-8")
+    assert "Context “numbers.md”" in plain(visitor.send("/new", {**SETUP, "context": "numbers.md"}).text)
+    Path("numbers.md").unlink()
 
     address = started(visitor)
 

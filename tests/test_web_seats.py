@@ -80,10 +80,13 @@ def state() -> DebateState:
 def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """Each takes the turns of one seat by a link, and reads the report at last. While one waits, the page says that the
     speech was received and shows it, whose turn it is, and what the other side argues."""
-    address, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
+    Path("numbers.md").write_text("<b>410</b> a month", encoding="utf-8")
+    address, links = begun(visitor, **{"cast.a": "human", "cast.b": "human", "context": "numbers.md"})
     assert set(links) == {"Researcher A", "Researcher B"}
     link = links["Researcher A"]
     turn_of(stranger, link)
+    page = stranger.get(link).text
+    assert '<summary>Material file 1: “numbers.md”</summary>\n<div class="words">\n<p>&lt;b&gt;410' in page
     assert ": your turn" not in stranger.text(links["Researcher B"])
     assert hand_in(stranger, link, text=f"{SPEECH} {link[-4:]}").status_code == 303
     waiting = stranger.until(link, "Received: Opening Statement")

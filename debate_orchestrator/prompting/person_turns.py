@@ -45,6 +45,8 @@ _DOCUMENT = re.compile(
 )
 """A document of a brief, with the notes on it. Its author can't know its code, so nothing in it can end it."""
 _BALLOT = "BALLOT"
+MATERIAL = "MATERIAL"
+"""The kind of the documents that are context files."""
 _HEADINGS = {
     "MOTION": "The topic",
     "FEEDBACK": "The judge's feedback",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,13 +15,32 @@ from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of, words_of
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.web import debate_list
 
 _NOT_OFFERED = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
 """Settings that have a field of their own in the form, or none."""
+_WORDS: dict[str, tuple[str, str]] = {
+    "context": ("Your figures and facts", "Files that the seats may draw on, a line each. The report quotes them."),
+    "insist": ("More rounds than usual", "In the format adversarial, 7 or 8."),
+    "strictness": ("How strictly it is judged", ""),
+    "first": ("Who speaks first", ""),
+    "feedback": ("Debaters hear the judge's feedback", "In their next round; they do by default."),
+    "max_cost": ("Most that it may cost, in US dollars", "The debate pauses before it costs more. Empty: no limit."),
+    "search": ("Debaters may search the web", "If their provider can."),
+    "retry_for": ("Seconds for which a failed call is tried again", "Before the debate pauses; 600 by default."),
+    "share_cache": ("Wait for shared prompt caches", "Cheaper, and a little slower."),
+    "mirror": ("Judges also vote with the sides swapped", "A vote that changes does not count."),
+    "quorum": ("Judges whose votes must count", "For a decision; more than half by default."),
+    "blind": ("Judges also vote before the debate", ""),
+    "each_round": ("Judges also vote after every round", "In formats in which that is optional."),
+    "until_no_new_ground": ("End after a round without new ground", "Which the judge finds."),
+    "issues": ("A list of issues before round 1", ""),
+    "brief": ("A decision brief after the verdict", "Page one of the report."),
+}
+"""Setting to its label in the form, and what is said below it."""
 _REHEARSED = ".rehearsed"
 _MAX_LISTED = 8
 """Models of one server that are offered; others can be typed."""
@@ -54,7 +74,7 @@ def form_values(models: FoundModels, form_data: Mapping[str, str], problems: lis
         "seats": seats,
         "chosen": {seat: form_data.get(f"cast.{seat}") or default_of(seat, models) for seat in seats},
         "fields": fields,
-        "open": any(form_data.get(field.name) or by_name.get(field.name) for field in fields),
+        "open": any(form_data.get(field.name) or by_name.get(field.name) for field in fields[1:]),
         "problems": by_name,
     }
 
@@ -97,22 +117,20 @@ def default_of(seat: str, models: FoundModels) -> str:
 
 
 def more_fields(format: Format) -> list[SettingField]:
-    """The fields of the settings that most people leave as they are."""
+    """The fields of the settings: the context, and those that most people leave as they are."""
     choices: dict[str, dict[str, str]] = {
         "strictness": {mode: mode for mode in format.rubric.strictness},
         "first": {side: format.name_of(side) for side in format.sides},
     }
     kinds = {int: "number", float: "number", dict: "", tuple: "lines", str: "text"}  # a form can't give a mapping
     fields = []
-    for name, text in SETTING_TEXTS.items():
+    for name in SETTING_TEXTS:
         options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name) or words_of(name)
         kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
         if kind and name not in _NOT_OFFERED:
             options_with_default = (("", "default"), *options.items()) if options else ()
-            fields.append(
-                SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, options_with_default)
-            )
-    return fields
+            fields.append(SettingField(name, *_WORDS[name], kind, options_with_default))
+    return sorted(fields, key=lambda field: field.name != "context")
 
 
 def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels) -> dict[str, Any]:
@@ -159,9 +177,33 @@ class PreparedDebate(NamedTuple):
 
 
 def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate:
-    """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
+    """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written. Some are
+    found only where all else is right, so it is tried again with others in place of the wrong answers."""
     format = chosen_format(form_data)
-    answers = answers_of(form_data, format, models)
+    answers, problems = answers_of(form_data, format, models), list[str]()
+    more_names = {"rounds", *(field.name for field in more_fields(format))}
+    stand_ins = {seat: [_stand_in(seat, models)] * format.judge_count for seat in seats_to_fill(format)}
+    right: dict[str, Any] = {"topic": "Is it so?", "positions": {side: side for side in format.sides}}
+    right |= {"cast": {seat: specs if seat == JUDGE else specs[:1] for seat, specs in stand_ins.items()}}
+    while True:
+        try:
+            prepared = _prepared(answers, format)
+        except DebateError as error:
+            wrong = {re.split(r"[.:]", problem)[0] for problem in error.problems}
+            wrong &= {*more_names, *(name for name in right if answers.get(name) != right[name])} & {*answers, *right}
+            problems += [problem for problem in error.problems if not problems or problem.startswith(tuple(wrong))]
+            if not wrong:
+                break
+            answers = {name: answer for name, answer in answers.items() if name not in wrong}
+            answers |= {name: right[name] for name in wrong & right.keys()}
+        else:
+            if not problems:
+                return prepared
+            break
+    raise BadSettings(problems)
+
+
+def _prepared(answers: dict[str, Any], format: Format) -> PreparedDebate:
     settings = make_settings(answers, format, answers["output"])
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     real_cast = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in settings.cast.items()}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -22,6 +23,7 @@ from debate_orchestrator.prompting.briefs import positions_shown
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import quoting_as_typed
+from debate_orchestrator.util.sanitize import quoted
 from debate_orchestrator.web import blocks, debate_list, form_fields, pages
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import AccessTokens, form
@@ -144,13 +146,21 @@ class Seats:
         side = seat if seat in format.sides else JUDGE
         # Debates of other folders may have the same name in the same browser; their links differ.
         draft_name = hashlib.sha256(request.path_params["token"].encode()).hexdigest()[:16]
-        values: dict[str, Any] = {"heard": [], "task": "", "brief": "", "length_hint": "", "questions": None}
+        values: dict[str, Any] = {
+            "heard": [],
+            "material": [],
+            "task": "",
+            "brief": "",
+            "length_hint": "",
+            "questions": None,
+        }
         turn_id, positions = "", debate.opened.settings.positions
         if awaited_turn is not None:
             seen, turn = awaited_turn.debate, awaited_turn.turn
             turn_id, positions = turn.neutral_id, positions_shown(seen, turn)
             values = {
                 "heard": [_article(seen, entry) for entry in transcript_entries.entries_for(seen, turn)],
+                "material": list(_material(awaited_turn)),
                 "task": _task(awaited_turn),
                 "brief": person_turns.full_text(*awaited_turn[:3]),
                 "length_hint": person_turns.length_hint(turn),
@@ -234,6 +244,14 @@ def _progress_sentence(debate: DebateState) -> str:
     number, names = debate.due[0].round, dict.fromkeys(debate.format.name_of(turn.seat) for turn in debate.due)
     round_text = f"Round {number} of {debate.rounds}, " if number else ""
     return f"{round_text}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
+
+
+def _material(awaited_turn: AwaitedTurn) -> Iterator[tuple[str, Markup]]:
+    """The context files that the seat may draw on: what each is called, and its text, as HTML."""
+    for document in person_turns.documents(awaited_turn.debate, awaited_turn.brief):
+        if document.kind == person_turns.MATERIAL:
+            name, _, text = document.body.partition("\n")
+            yield f"{document.heading}: {quoted(name.removeprefix('Name: '))}", html.speech(text)
 
 
 def _task(awaited_turn: AwaitedTurn) -> str:
