@@ -23,7 +23,10 @@ from debate_orchestrator.web import debate_list
 _NOT_OFFERED = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
 """Settings that have a field of their own in the form, or none."""
 _WORDS: dict[str, tuple[str, str]] = {
-    "context": ("Your figures and facts", "Files that the seats may draw on, a line each. The report quotes them."),
+    "context": (
+        "Files with your figures and facts",
+        "A name on each line. All may draw on them, and the report quotes them.",
+    ),
     "insist": ("More rounds than usual", "In the format adversarial, 7 or 8."),
     "strictness": ("How strictly it is judged", ""),
     "first": ("Who speaks first", ""),

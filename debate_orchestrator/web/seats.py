@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -146,14 +145,8 @@ class Seats:
         side = seat if seat in format.sides else JUDGE
         # Debates of other folders may have the same name in the same browser; their links differ.
         draft_name = hashlib.sha256(request.path_params["token"].encode()).hexdigest()[:16]
-        values: dict[str, Any] = {
-            "heard": [],
-            "material": [],
-            "task": "",
-            "brief": "",
-            "length_hint": "",
-            "questions": None,
-        }
+        nothing_asked = dict.fromkeys(("heard", "material", "task", "brief", "length_hint"), "")
+        values: dict[str, Any] = {**nothing_asked, "questions": None}
         turn_id, positions = "", debate.opened.settings.positions
         if awaited_turn is not None:
             seen, turn = awaited_turn.debate, awaited_turn.turn
@@ -246,7 +239,7 @@ def _progress_sentence(debate: DebateState) -> str:
     return f"{round_text}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
 
 
-def _material(awaited_turn: AwaitedTurn) -> Iterator[tuple[str, Markup]]:
+def _material(awaited_turn: AwaitedTurn) -> Iterator[tuple[str, str]]:
     """The context files that the seat may draw on: what each is called, and its text, as HTML."""
     for document in person_turns.documents(awaited_turn.debate, awaited_turn.brief):
         if document.kind == person_turns.MATERIAL:
