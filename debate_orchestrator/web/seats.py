@@ -34,6 +34,9 @@ from debate_orchestrator.web.runs import ServedDebate, ServedDebates
 _MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
 """Bytes of a form: twelve for each character of a reply, as forms encode one, and the text around its fields."""
 
+_WITHOUT_A_TURN = {**dict.fromkeys(("heard", "material", "task", "brief", "length_hint"), ""), "questions": None}
+"""The values of a page on which no turn waits."""
+
 
 class SeatRequest(NamedTuple):
     """A request for the page of a seat, with the values that the page shows."""
@@ -145,8 +148,7 @@ class Seats:
         side = seat if seat in format.sides else JUDGE
         # Debates of other folders may have the same name in the same browser; their links differ.
         draft_name = hashlib.sha256(request.path_params["token"].encode()).hexdigest()[:16]
-        nothing_asked = dict.fromkeys(("heard", "material", "task", "brief", "length_hint"), "")
-        values: dict[str, Any] = {**nothing_asked, "questions": None}
+        values: dict[str, Any] = {**_WITHOUT_A_TURN}
         turn_id, positions = "", debate.opened.settings.positions
         if awaited_turn is not None:
             seen, turn = awaited_turn.debate, awaited_turn.turn
