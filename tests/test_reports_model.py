@@ -95,7 +95,7 @@ def test_a_rehearsal_says_so_first() -> None:
 @pytest.mark.parametrize(
     ("cast", "why"),
     [
-        (("human", REAL, STAND_IN), "only stand-ins judged"),
+        (("human", "human", STAND_IN), "only stand-ins judged"),
         ((STAND_IN, STAND_IN, STAND_IN), "only stand-ins judged"),
         ((STAND_IN, "rehearse", "human"), "only stand-ins argued for Researcher A and Researcher B"),
         ((REAL, STAND_IN, REAL), "only stand-ins argued for Researcher B"),
@@ -110,6 +110,8 @@ def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: t
     texts = [markdown.render(report), page.render(report), summary_line(report, None)]
 
     assert f"**Winner:** none, since {why}" in texts[0]
+    no_brief = "There is no list of issues and no decision brief: they would come from a stand-in."
+    assert all((no_brief in text) == ("human" in cast and REAL not in cast) for text in texts[:2])
     assert all(f"No winner: {why}." in text or f"No decision: {why}." in text for text in texts[:2])
     assert "Winner: " not in texts[2] and "Recommendation" not in texts[2]
     assert [line.text for line in announcements(fold(events)) if line.kind == "verdict"] == [f"No winner: {why}."]

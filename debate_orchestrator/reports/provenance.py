@@ -21,6 +21,7 @@ from debate_orchestrator.reports.parts import (
     Note,
     Part,
 )
+from debate_orchestrator.setup.answers import rapporteur_note
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import plural
@@ -109,6 +110,8 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if format.report == "report":
         yield _info("cast", _cast(debate))
     yield from (_warning("reassigned", text) for text in _reassignments(debate))
+    if debate.opened.earlier_debate is None and (why := rapporteur_note(settings, format)):
+        yield _info("no brief", why)
     yield _info("order", _order(debate))
     if any(reply.called for reply in debate.opened.moderator_replies):
         text = "The positions were derived by a moderator's model, and were not confirmed."

@@ -326,14 +326,17 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     rapporteur that has nothing to do is left out."""
     cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     if RAPPORTEUR in format.active_seats(chosen_phases) and RAPPORTEUR not in cast and cast:
-        models = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
-        paid_models = (model for model in models if model != HUMAN and not is_stand_in(model))
-        stand_in = (model for model in models if model != HUMAN)
-        cast[RAPPORTEUR] = (next(paid_models, next(stand_in, HUMAN)),)
+        cast[RAPPORTEUR] = (_default_rapporteur(cast, format),)
     values |= without_stand_in_rapporteur(cast, chosen_phases)
     seats = format.active_seats({name for name in chosen_phases if values[name] is True})
     if RAPPORTEUR not in seats:
         cast.pop(RAPPORTEUR, None)
+
+
+def _default_rapporteur(cast: Mapping[str, Sequence[Any]], format: Format) -> Any:
+    models = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat) and cast[seat][0] != HUMAN]
+    paid_models = (model for model in models if not is_stand_in(model))
+    return next(paid_models, models[0] if models else HUMAN)
 
 
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phases: Iterable[str]) -> dict[str, bool]:
@@ -344,11 +347,10 @@ def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phas
 
 
 def rapporteur_note(settings: Settings, format: Format) -> str:
-    """Says why a debate with stand-ins has no decision brief; empty if it has one, or has no stand-ins."""
-    stand_ins = any(map(is_stand_in, specs_of(settings.cast)))
-    if settings.brief or DECISION_BRIEF not in format.optional_phases or RAPPORTEUR in settings.cast or not stand_ins:
+    """Says why a debate with stand-ins has no decision brief; empty if it has one, or could have had one."""
+    if settings.brief or DECISION_BRIEF not in format.optional_phases or RAPPORTEUR in settings.cast:
         return ""
-    if is_rehearsal(settings.cast):
+    if is_rehearsal(settings.cast) or not is_stand_in(_default_rapporteur(settings.cast, format)):
         return ""
     missing, it = (
         ("decision brief: it", "it") if settings.issues else ("list of issues and no decision brief: they", "them")
