@@ -154,7 +154,6 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
         "CON": dict.fromkeys(SCORES, "6")}}, {}),
     "nobody conceded": (ROUND, {"conceded": "none"}, {"conceded": None}),
     "neither conceded": (ROUND, {"conceded": "Neither"}, {"conceded": None}),
-    "the position No": (YES_OR_NO, {"conceded": "No"}, {"conceded": "b"}),
     "detected no": (ROUND, {"convergence": {"detected": "no", "criteria": None, "side": "none"}}, {}),
     "criteria of no convergence": (ROUND, {"convergence": {
         "detected": False, "criteria": ["same claim"], "side": "both"}}, {}),
@@ -175,7 +174,7 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
 def test_what_has_one_meaning_is_read(habit: str) -> None:
     """A value that has one meaning is read as that, and the journal has a line for it."""
     debate, written, wanted = HABITS[habit]
-    usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD, id(YES_OR_NO): BALLOT}[id(debate)]
+    usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD}[id(debate)]
     event = read(dumped(debate, usual | written), debate)
 
     assert event.data == usual | wanted
@@ -195,6 +194,13 @@ def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, bool]) ->
     debate = dataclasses.replace(FINAL, opened=opened)
     with nullcontext() if is_clear else pytest.raises(BadReply, match=r"winner"):
         assert read(dumped(debate, VERDICT | {"winner": winner}), debate).data["winner"] == "b"
+
+
+@for_each(["No", "no", "NO."])
+def test_a_word_for_nothing_that_is_a_position_is_asked_again(written: str) -> None:
+    """`No` says that nobody conceded, or that the side whose position it is did: neither is guessed."""
+    with pytest.raises(BadReply, match="conceded"):
+        read(dumped(YES_OR_NO, BALLOT | {"conceded": written}), YES_OR_NO)
 
 
 def test_keys_by_other_spellings_and_a_wrapper() -> None:

@@ -127,8 +127,9 @@ class _Normalizer:
         return {(key_names[key] if times[key_names[key]] == 1 else "") or key: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
-        if field.optional and _means_nothing(field, value) and not self._means_side(field, value):
-            return self._change(where, value, empty_value(field))
+        if field.optional and _means_nothing(field, value):
+            # `No` may also be a side's position: a value with two meanings is asked for again.
+            return value if self._means_side(field, value) else self._change(where, value, empty_value(field))
         keys = field.keys(self.shape_context)
         if value is None and not keys and field.kind in ("list", "choices", "turns"):
             return self._change(where, value, [])
