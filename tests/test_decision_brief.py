@@ -323,6 +323,8 @@ def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
     text, page = (Path(name).read_text(encoding="utf-8") for name in ("r.md", "r.html"))
     trust = text.partition("### How Far to Trust This")[2].partition("## Final Verdict")[0]
     unanswered = "With one round, Researcher A, who spoke first, could not answer the other side."
+    before = build_report(read("r.journal.jsonl").entries[:1]).provenance
+    assert {"Researcher A speaks first.", "With one round, Researcher A can't answer the other side."} <= {*before}
     unchecked = "No source that the debaters cite was looked up"
     first_page = page.partition('<section id="brief"')[0]
     assert f"- {unanswered}\n" in trust and f"- {unchecked}" in trust

@@ -269,6 +269,9 @@ def test_recommendations_are_compared() -> None:
     comparison = compared(debated("2" * 64), with_brief)
     assert comparison.recommendations is not None
     assert comparison.recommendations.rows == (("2", "Stay for a year.", "70 %"),)
-    assert "## Recommendations\n\n| Run | Recommendation | Sure |" in markdown.render_comparison(comparison)
+    told = markdown.render_comparison(comparison), page.render_comparison(comparison)
+    assert "## Recommendations\n\n| Run | Recommendation | Sure |" in told[0]
+    assert told[0].index("## Recommendations") < told[0].index("## Runs")  # what a reader wants first
+    assert told[1].index('id="h-recommendations"') < told[1].index('id="h-runs"')
     assert "Stay for a year." in page.render_comparison(comparison)
     assert "Recommendation" not in markdown.render_comparison(compared(debated("2" * 64), debated("3" * 64)))

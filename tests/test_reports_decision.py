@@ -159,7 +159,7 @@ def test_what_was_not_checked() -> None:
     assert not any("With one round" in one for one in first_screen(adversarial(rounds=2)).unchecked)
     given = report_model("question", {}, material="Six people.")
     assert not any("passage.txt" in one for one in first_screen(given).unchecked)
-    assert '<p class="more">Context files: “passage.txt”.</p>' in page.render(given)
+    assert '<p class="more"><a href="#h-context">Context files: “passage.txt”.</a></p>' in page.render(given)
 
 
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])

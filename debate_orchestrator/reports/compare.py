@@ -119,7 +119,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
 
 def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     if len({run.report.topic for run in runs}) > 1:
-        yield "The topics differ: winners are side by side and are compared with those of the first topic alone."
+        yield "The topics differ: only winners of runs with the topic of run 1 are compared."
         yield from (f"Run {run.number} debates: {quoted(run.report.topic)}" for run in runs)
     if len({run.report.format.about for run in runs}) > 1:
         yield "The formats differ: votes are compared by the side they count for, and scores come from other rubrics."

@@ -121,7 +121,8 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if _is_unanswered(debate):
         unanswered = "the sides do not answer each other"
         if first := first_speaker(debate):
-            unanswered = f"{format.seats[first].name}, who spoke first, could not answer the other side"
+            how = ", who spoke first, could not" if debate.complete else " can't"
+            unanswered = f"{format.seats[first].name}{how} answer the other side"
         yield _info(ONE_ROUND, f"With one round, {unanswered}.")
     if debate.opened.context:
         names = ", ".join(quoted(file.name) for file in debate.opened.context)
@@ -178,6 +179,8 @@ def _order(debate: DebateState) -> str:
     if len(sides) < len(debate.format.sides):
         return f"Only {name_of(sides[0])} argued, without an opponent."
     first = first_speaker(debate)
+    if not any(turn.speaking for turn in schedule.turns_taken(debate)):
+        return f"{name_of(first)} speaks first." if first else "Both speak at once."
     return f"{name_of(first)} spoke first." if first else "Both spoke at once."
 
 
