@@ -54,10 +54,10 @@ def opened_event(
     given |= {"first": first, "feedback": feedback, "insist": True, "issues": False, "brief": False}
     made = make_opened(make_settings(given, loader.load("adversarial"), "report.md"))
     cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}
-    context = how.pop("context", ())
+    context, order_only = how.pop("context", ()), how.pop("order_only", False)
     settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), "cast": cast, **how}
     settled["context"] = tuple(file.name for file in context)
-    fixed = {"context": context, "nonce": NONCE, "seed": 1, "version": "0"}
+    fixed = {"context": context, "nonce": NONCE, "seed": 1, "version": "0", "mirror_order_only": order_only}
     return made.model_copy(update=fixed).with_settings(**settled)
 
 

@@ -243,11 +243,6 @@ def test_what_is_left_open_is_true_or_false() -> None:
         (SILENT, "blind", "the format plain has no such vote to choose"),
         (SILENT, "mirror", "there are no votes in the format plain"),
         (ALONE, "mirror", "only one side speaks in the format plain"),
-        (
-            OPEN,
-            "mirror",
-            "the sides' names do not differ in a letter or a number at their end alone in the format plain",
-        ),
     ]
 )
 def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str) -> None:

@@ -16,10 +16,9 @@ from hostile_texts import NASTY
 from reply_codes import code_of, signed
 from test_briefs import ESCAPES, MARKER, block_of, fences, shown, with_one_marker
 
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Event, Rejected, StructuredReplyGiven
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.events import Event, Rejected, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file, positions_shown
@@ -67,18 +66,26 @@ def test_positions_change_names_and_keep_their_sides() -> None:
     assert other == ["Researcher A argues (Con): Indent with spaces.", "Researcher B argues (Pro): Indent with tabs."]
 
 
-def test_what_is_debated_is_shown_as_it_is() -> None:
-    """Topic and positions are the same in both presentations. Who reads letters or tags alone is told, in both, that
-    they mean what is debated, if they do."""
-    said = script_of(_1_opening_a="B is sold out, Researcher A says, and R1 too.")
-    topic = "Is vendor B right on DeepSeek R1?"
-    original, other = (parts(made) for made in pair(say=said, rounds=1, topic=topic))
-    assert all(f"Topic: {topic}\n" in text[0] for text in (original, other))
-    assert block_of(other[2], "1.opening.b") == "B is sold out, Researcher B says, and R1 too."
-    for debated, noted in (("Is vendor B right?", "a letter"), ("Is R1 right?", "a tag"), (topic, "a letter or a tag")):
-        note = f"{MARKER}: {noted} alone means something that is debated here."
-        assert all(note in parts(made)[0] for made in pair(rounds=1, topic=debated)), debated
-    assert not any("alone means" in parts(made)[0] for made in pair(rounds=1))
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_where_a_name_could_be_debated_the_order_alone_is_swapped(first: str) -> None:
+    """The mirrored brief has the same speeches and positions, word for word and under the same names, with the last
+    side first, also in the totals; nothing else differs, and the vote counts as it was cast."""
+    said = {f"_1_opening_{side}": f"{NAMES[side]}, R1 and A are here, in 1.opening.{side}." for side in "ab"}
+    other = "ab".replace(first, "")
+    original, swapped = (parts(made) for made in pair(say=script_of(**said), rounds=1, order_only=True, first=first))
+    assert argues(swapped[0]) == argues(original[0])[::-1] and len(argues(swapped[0])) == 2
+    notes = [re.sub(rf"\n{MARKER}: the speech above was given after .*", "", part) for part in swapped]
+    blocks = [re.sub(rf"\n{MARKER}: the speech above was given after .*", "", part) for part in original]
+    assert notes[1:-1] == [block for n in range(1, len(blocks) - 1, 2) for block in (blocks[n + 1], blocks[n])]
+    assert f"{MARKER}: the speech above was given after 1.opening.{first}, and" in swapped[1]
+    assert opened(swapped[1]).startswith(f"<<< 1.opening.{other} {MARKER} {NAMES[other]}: ")
+    assert sorted(re.findall(r"[\w.]*\w", swapped[-1])) == sorted(re.findall(r"[\w.]*\w", original[-1]))
+    lead = {f"_1_verdict_judge{end}": scripted_replies.ballot(8, 5, rounds=1) for end in ("", "_mirrored")}
+    original, swapped = (
+        parts(made)[-1] for made in pair("final.verdict.judge", script_of(**lead), rounds=1, order_only=True)
+    )
+    totals = ["- Researcher A: 8 points, 1 round won", "- Researcher B: 5 points, 0 rounds won"]
+    assert "\n".join(totals) in original and "\n".join(totals[::-1]) in swapped and "irror" not in swapped
 
 
 def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
@@ -100,6 +107,36 @@ def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
                 said = json.dumps(signed(scripted_replies.ballot(7, 6, winner=position, rounds=1), code))
                 event = parse_reply(debate, turn, Reply(text=said, brief_digest="0" * 64, spec="x"), code)
                 assert isinstance(event, StructuredReplyGiven) and event.data["winner"] == side, (turn.id, position)
+
+
+@pytest.mark.parametrize("order_only", [False, True])
+def test_a_vote_holds_for_a_side_and_not_for_a_place(order_only: bool) -> None:
+    """A judge who votes for whichever side is shown first changes its vote, and one who votes for a position does not;
+    scores, concessions and lists of a sincere one mean the side."""
+    for by_place in (True, False):
+        debate = fold([opened_event(rounds=1, mirror=True, order_only=order_only)])
+        while not debate.complete:
+            for turn in debate.due:
+                said = None
+                if turn.judging and turn.phase.reply != "dissent":
+                    shown = argues(parts(brief(debate, turn))[0])
+                    line = shown[0] if by_place else next(line for line in shown if "tabs" in line)
+                    side = next(side for side, name in NAMES.items() if line.startswith(name))
+                    points = (9, 4) if side == "a" else (4, 9)
+                    is_final = turn.slot_id.startswith("final")
+                    said = scripted_replies.final(side) if is_final else scripted_replies.ballot(*points, rounds=1)
+                    said |= {"justification": f"{NAMES[side]} is right."}
+                for event in answers(debate, turn, lambda _, said=said: said):
+                    debate = apply(debate, event)
+        (vote,) = tally.final_votes(debate)
+        assert (vote.stable, vote.winner) == ((False, "no decision") if by_place else (True, "a"))
+        if not by_place:
+            assert tally.totals(debate) == {"a": 9, "b": 4}
+            for end in ("", ".mirrored"):
+                ballot = debate.structured_reply(f"1.verdict.judge{end}")
+                shape = debate.shape(schedule.turn(debate, "1.verdict.judge"))
+                assert ballot and shape, end
+                assert tally.in_original_names(debate, shape, ballot)["justification"] == "Researcher A is right."
 
 
 def test_every_speech_is_under_the_others_name() -> None:
@@ -201,21 +238,6 @@ def test_concessions_and_refusals_change_names(side: str) -> None:
     _, made = pair(say=script_of(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
     assert any(f"{MARKER}: here {other} declined to argue, in these words." in part for part in parts(made))
-
-
-def test_both_presentations_say_that_names_in_quotes_are_the_sources() -> None:
-    """A judge is told so after a speech whose quote has a side's name or letter in it, whichever presentation it
-    reads, and after no other."""
-    quote, note = "In the trial B was better than A.", f"{MARKER}: what is quoted above from a source has its names"
-    opening = opened_event(rounds=1, mirror=True, context=(ContextFile(name="trial.md", text=quote),))
-    debate = fold([opening.model_copy(update={"format": opening.format.model_copy(update={"quotes": QuoteRules()})})])
-    said = script_of(_1_opening_a=f"I quote: <quote>{quote}</quote>", _1_opening_b="Nothing is quoted here.")
-    while not debate.due[0].judging:
-        for turn in debate.due:
-            debate = apply(debate, next(iter(answers(debate, turn, said))))
-    for turn in debate.due:
-        noted = [note in part for part in parts(brief(debate, turn)) if re.search(f"<v_quote [0-9a-f]+>{quote}<", part)]
-        assert (noted, sum(note in part for part in parts(brief(debate, turn)))) == ([True], 1), turn.id
 
 
 def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:

@@ -194,10 +194,13 @@ def test_a_debate_of_one_side_or_none_is_judged_again(debate: Run, here: Path, f
 
 
 def test_what_can_not_be_judged_is_refused(debate: Run, here: Path) -> None:
-    """The placeholders of a rehearsal stand for no answer, and a debate on a side's name is not mirrored."""
+    """The placeholders of a rehearsal stand for no answer. A debate on a side's name is mirrored in order alone."""
     debate("run", "Which town?", "--rehearse", "--rounds", "1", "--output", "re.md", "--quiet")
     ran = debate("judge", "re.rehearsed.journal.jsonl", "--judge", "host")
     assert ran.code == 2 and "its positions are a rehearsal's placeholders" in ran.err
     Path("talk.md").write_text(TALK, encoding="utf-8")
-    swapped = debate("judge", "talk.md", "--judge", "host", "--mirror", "--topic", "Was Researcher A right?")
-    assert swapped.code == 2 and "mirror: the topic has the name of a side" in swapped.err
+    swapped = ("judge", "talk.md", "--judge=rehearse", "--mirror", "--output=order.md", "--topic")
+    assert debate(*swapped, "Was Researcher A right?").code == 0
+    shown = Path("order.md").read_text(encoding="utf-8")
+    assert "with the order of the sides swapped; their names stayed, since what is debated could mean them" in shown
+    assert "*Cast with the order of the sides swapped.*" in shown and "shown here with the names" not in shown

@@ -13,8 +13,8 @@ import journals
 import pytest
 from conftest import Run
 from core import folding
-from core.folding import PLAIN, play_debate
 from core.folding import agenda as stages
+from core.folding import play_debate
 from corpus import for_each
 from own_formats import EXTENDING, FILES, FORMAT, write_format
 from pydantic import model_validator
@@ -167,16 +167,6 @@ def test_a_format_that_asks_for_too_much_is_refused(debate: Run, here: Path, fie
 
     assert ran.code == 2 and said in ran.err and "Traceback" not in ran.err
     assert ran.err.count("mine/format.yaml:") == 1
-
-
-def test_a_format_of_other_names_is_not_mirrored(debate: Run, here: Path) -> None:
-    """Only names that differ in a letter or a number can't be words of what is debated; a journal of one is read."""
-    text = f"mirror: true\n{FORMAT}"
-    ran = debate("formats", str(write_format(here / "mine", format_yaml=text)))
-    assert ran.code == 2 and "mine/format.yaml:1: mirror: the sides' names do not differ in a letter" in ran.err
-    numbered = text.replace("Anna", "Speaker 1").replace("Ben", "Speaker 2")
-    assert debate("formats", str(write_format(here / "numbered", format_yaml=numbered))).code == 0
-    assert Format.model_validate(PLAIN | {"mirror": True}).mirror
 
 
 @for_each([field for field, _ in TOO_LARGE[::4]], "field")

@@ -161,6 +161,23 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
     assert {t: a.reply.text for t, a in again.replies.items()} == {t: a.reply.text for t, a in recorded.replies.items()}
 
 
+def test_a_mirrored_ballot_is_replayed_for_the_side_that_it_meant(tmp_path: Path) -> None:
+    """Also if names were swapped in the recorded debate and the order alone is in this one, or the other way round."""
+    for n, order_only in enumerate((False, True)):
+        path = tmp_path / f"recorded{n}"
+        with begun(path, mirror=True, topic="Is it A?" if order_only else "Is it so?") as journal:
+            recorded = driven(journal, Speaker())
+        assert recorded.mirror.order_only is order_only
+        opened = recorded.opened.model_copy(update={"mirror_order_only": not order_only})
+        with JournalWriter.create(tmp_path / f"again{n}", opened) as journal:
+            seats = dict.fromkeys(("a", "b", "judge"), (f"replay:{path}",))
+            current = CurrentState(replace(fold(journal.events), cast=seats))
+            again = asyncio.run(take_turns(journal, current, make_providers(current)))
+        ((vote,), (expected,)) = (tally.final_votes(debate) for debate in (again, recorded))
+        assert (vote.original, vote.mirrored) == (expected.original, expected.mirrored) and vote.mirrored is not None
+        assert tally.totals(again) == tally.totals(recorded)
+
+
 def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:
     """A turn that was never recorded is a failure that names the turn, not an invention."""
     with begun(tmp_path / "other") as journal:

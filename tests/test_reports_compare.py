@@ -218,18 +218,12 @@ def test_swapped_positions_swap_names_and_texts_too() -> None:
 
 
 def test_what_is_debated_keeps_its_letters_and_names() -> None:
-    """In a run with the sides swapped too: `vendor A` of the topic or of the context files, and a debated person."""
+    """In a run with the sides swapped too: if `vendor A` or a person is debated, no name in a claim is swapped."""
     say = dissenting("Vendor A beats B, says Researcher A.", "Is vendor A quick?")
     trial = ContextFile(name="trial.md", text="Vendor A delivered 98 of 100.")
-    for setup, name in (
-        ({"context": (trial,)}, "B"),
-        ({"topic": "should we pick vendor a?"}, "B"),
-        ({"topic": "Is Researcher A?"}, "A"),
-    ):
+    for setup in ({"context": (trial,)}, {"topic": "should we pick vendor a?"}, {"topic": "Is Researcher A?"}):
         made = compared(debated("1", say, **setup), debated("2", say, positions=SWAPPED, **setup))
-        assert [claim.text for claim in made.dissent] == [
-            f"Vendor A beats B, says Researcher {n}." for n in ("A", name)
-        ]
+        assert [claim.text for claim in made.dissent] == ["Vendor A beats B, says Researcher A."] * 2
         assert [question.text for question in made.questions] == ["Is vendor A quick?"] * len(made.questions)
 
 

@@ -113,19 +113,19 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
             start.make_opened(settled(context=names))
 
 
-def test_a_debate_about_a_sides_name_is_not_mirrored(tmp_path: Path) -> None:
-    """What is debated has another name for it, or the sides stay as they are, also if the format mirrors."""
+def test_the_form_of_the_mirror_is_decided_once(tmp_path: Path) -> None:
+    """When the debate is opened, by what is debated then, also if the format mirrors."""
     minutes = tmp_path / "minutes.md"
     minutes.write_text("The debater a left.", encoding="utf-8")
-    for name, given, where in (
-        ("question", {"topic": "Did Debater A do it?"}, "the topic has the name of a side, 'Debater A'"),
-        ("question", {"context": [str(minutes)]}, "the context file minutes.md has the name of a side, 'debater a'"),
-        ("panel", {"positions": {"a": "Yes.", "b": "No, Debater-B."}, "mirror": True}, "position b has the name"),
+    for name, given, order_only in (
+        ("question", {"topic": "Did Debater A do it?"}, True),
+        ("question", {"context": [str(minutes)]}, True),
+        ("panel", {"positions": {"a": "Yes.", "b": "No, Debater-B."}, "mirror": True}, True),
+        ("panel", {"topic": "Did Debater A do it?"}, False),
+        ("question", {}, False),
     ):
         made = answers.make_settings({"topic": "Is it so?", "positions": SAID, **given}, loader.load(name), "x.md")
-        with pytest.raises(BadSettings, match=rf"^mirror: {where}.* Try: another name there, or no mirror\.$"):
-            start.make_opened(made)
-        assert start.make_opened(made.model_copy(update={"mirror": False})).settings.topic == made.topic
+        assert start.make_opened(made).mirror_order_only is order_only, given
 
 
 # Prompts that changed

@@ -145,13 +145,6 @@ def test_everything_wrong_is_said_at_once() -> None:
     ({"judges": {"from": JUDGES, "panel": 9}}, "Try: judges from elsewhere, a smaller `panel`, or"),
     ({"models": [OPUS, "openai:gpt-x"], "max_cost": 1}, "a cap can't be kept with openai:gpt-x"),
     ({"rounds": 40}, "rounds: 40 is not a whole number"),
-    (
-        {
-            "judges": {"from": JUDGES, "panel": 1, "mirror": True},
-            "topics": [{"id": n, "motion": f"{n} lied.", "category": "c"} for n in ("Ann", "debater-b")],
-        },
-        "mirror: the topic has the name of a side, 'debater-b', so the sides can't be swapped. Try: another name",
-    ),
     ({"pairs": [[OPUS, SONNET], [SONNET, OPUS]]}, "a pair is listed twice"),
     ({"pairs": [[OPUS, "anthropic:claude-haiku-5"]]}, f"Did you mean '{HAIKU}'?"),
     ({"repetitions": 1000, "topics": [

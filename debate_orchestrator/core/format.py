@@ -153,8 +153,8 @@ class Format(FrozenModel):
 
     @property
     def numbers_sides(self) -> bool:
-        """Whether the sides' names differ in a letter or a number at their end alone (`Debater A`, `Debater B`), as a
-        mirrored debate needs: other names may be words of what is debated."""
+        """Whether the sides' names differ in a letter or a number at their end alone (`Debater A`, `Debater B`). Other
+        names may be words of the language."""
         names = [self.seats[side].name.split() for side in (self.sides[0], self.sides[-1])]
         stems, ends = {tuple(name[:-1]) for name in names}, {name[-1] for name in names}
         are_short = all(end.isdecimal() or (len(end) == 1 and end.isupper()) for end in ends)

@@ -2,33 +2,31 @@
 
 A judge who judges the arguments alone finds for the same position in the mirrored debate. Mirroring it once more gives
 back the original. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
-What a source says stays word for word: verified quotes, and fields of a reply that hold words of a page. So do
-addresses of pages. In code, only turn ids, tags in brackets and names of several words are swapped.
 
-What is debated, the topic, the positions and the material, is the same in both texts. A debate in which a side's whole
-name stands there can't be mirrored. A tag names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is
-right`). Where names end in a letter (`Debater A`), speakers also use the letter alone. If one of the letters stands in
-what is debated, in any form that could be a name (`vendor a?`, `Vendor-A`, `VendorA`, `A/B`), no letter alone is
-swapped; so with tags. Nor is a letter in a format whose replies quote pages, which are material that comes later.
+What is debated, the topic, the positions and the material, is the same in both texts. If it could have a name, a
+letter or a tag of a side (see `debated_names`), the mirrored debate has the order of the sides swapped, and no word
+changes.
 
-In any other debate only speakers call something A or B, and call it the other's letter in the mirrored text. What has
-its name elsewhere stays: `R2 = 0.91`, `DeepSeek R1`, `vitamin A`, `plan B`, and the article. The words around each
-place decide. Before they are read, all names, tags and letters of both sides are replaced by the same placeholders, so
-that the mirrored text gets the same decision. In doubt a tag or a letter names its side: one that stays gives one
-side's words to the other.
+In any other debate only speakers call something A or B, and call it the other's letter in the mirrored text. A tag
+names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is right`); where names end in a letter
+(`Debater A`), the letter alone does, too. What has its name elsewhere stays: `R2 = 0.91`, `DeepSeek R1`, `vitamin A`,
+`plan B`, and the article. The words around each place decide. Before they are read, all names, tags and letters of
+both sides are replaced by the same placeholders, so that the mirrored text gets the same decision. In doubt a tag or a
+letter names its side: one that stays gives one side's words to the other. Verified quotes, fields of a reply that hold
+words of a page, and addresses stay word for word. In code, only turn ids, tags in brackets and names of several words
+are swapped.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Seat, Turn
 from debate_orchestrator.core.shape import Field, Shape
-from debate_orchestrator.util.sanitize import normalize_unicode
 
 _T = TypeVar("_T")
 _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
@@ -38,22 +36,19 @@ _BEGIN, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
 
 
 class Mirror:
-    """Shows each of the two sides of a format as the other."""
+    """Shows each of the two sides of a format as the other; with `order_only`, only the last one first."""
 
-    def __init__(self, format: Format, debated: Iterable[str] = ()):
-        """`debated` has the texts of the topic, the positions and the material; none if all that may name a side is
-        to be found."""
-        self._format = format
+    def __init__(self, format: Format, *, order_only: bool = False):
         a, b = format.sides[0], format.sides[-1]  # a debate of one side stays as it is
-        self._other = {a: b, b: a}
+        self.order_only = order_only
+        self._other = {b: b, a: a} if order_only else {a: b, b: a}
         first, second = format.seats[a], format.seats[b]
         self._tags = {first.tag: second.tag, second.tag: first.tag}
         self._names, self._letters = _names(first.name, second.name), _letters(first.name, second.name)
         verified = format.quotes.verified if format.quotes else "(?!)"
         self._quote = re.compile(f"<{verified}>[^<]*+</{verified}>")
-        self._tags_alone = {} if any(map(_is_no_name, (first, second))) else self._tags
-        self._pattern = _pattern(self._other, self._names, self._tags, self._tags_alone, self._letters)
-        self._sources = tuple(debated)
+        tags_alone = self._tags if all(map(tag_names_side, (first, second))) else {}
+        self._pattern = _pattern(self._other, self._names, self._tags, tags_alone, self._letters)
         self._texts: dict[str, str] = {}
         """Texts that were swapped to what they are then: all judges of a panel hear the same."""
         self._left_in_code = {"alone", "letter"} | (set() if all(" " in name for name in self._names) else {"name"})
@@ -63,7 +58,8 @@ class Mirror:
         return self._other.get(name, name)
 
     def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:
-        """The mapping with the two sides' values swapped. Sides come first, in order; other keys follow unchanged."""
+        """The mapping with the two sides' values swapped, or their order. Sides come first; other keys follow
+        unchanged."""
         swapped = {self.side(name): value for name, value in values.items()}
         return {name: swapped[name] for name in (*(side for side in self._other if side in swapped), *swapped)}
 
@@ -78,6 +74,8 @@ class Mirror:
     def text(self, text: str) -> str:
         """A text in which each side goes by the other's name, in turn ids and tags too, but for verified quotes,
         addresses and code."""
+        if self.order_only:
+            return text
         if text not in self._texts:
             self._texts[text] = self._swapped(text)
         return self._texts[text]
@@ -85,59 +83,9 @@ class Mirror:
     def _swapped(self, text: str) -> str:
         pieces, end = list[str](), 0
         for match in self._naming(text):
-            if not self._is_debated(match):
-                pieces += [text[end : match.start()], self._word(match)]
-                end = match.end()
+            pieces += [text[end : match.start()], self._word(match)]
+            end = match.end()
         return "".join([*pieces, text[end:]])
-
-    @cached_property
-    def plain(self) -> Mirror:
-        """The one of a debate on nothing: it swaps whatever may look like a side's."""
-        return Mirror(self._format)
-
-    @cached_property
-    def _debated(self) -> str:
-        return normalize_unicode("\n\n".join(self._sources))
-
-    @cached_property
-    def leaves_letters(self) -> bool:
-        """Whether letters alone are no side's, since one of them means something that is debated, or may in a page."""
-        return bool(self._debated and self._letters) and (
-            self._format.quotes_pages or any(_has_letter(letter, self._debated) for letter in self._letters)
-        )
-
-    @cached_property
-    def leaves_tags(self) -> bool:
-        """Whether tags without brackets are no side's, since one of them means something that is debated."""
-        return any(_has_tag(tag, self._debated) for tag in self._tags_alone)
-
-    @cached_property
-    def _debated_ids(self) -> frozenset[str]:
-        """What stands before the side in whatever looks like a turn's id in what is debated: `4.beta` of `4.beta.b`."""
-        matches = self._pattern.finditer(self._debated)
-        return frozenset(match[0].rpartition(".")[0].casefold() for match in matches if match.lastgroup == "id")
-
-    @cached_property
-    def names_are_debated(self) -> bool:
-        """Whether a side's whole name means something that is debated."""
-        return any(map(self.name_in, self._sources))
-
-    def name_in(self, text: str) -> str:
-        """A side's whole name in a text, as it stands there, in any case and spacing; empty if there is none."""
-        names = (r"[\s_-]*".join(map(re.escape, name.split())) for name in self._names)
-        found = re.search(rf"(?<![^\W_])(?i:{'|'.join(names) or '(?!)'})(?![^\W_])", normalize_unicode(text))
-        return found[0] if found else ""
-
-    def _is_debated(self, match: re.Match[str]) -> bool:
-        """Whether what may name a side means something that is debated."""
-        match match.lastgroup:
-            case "letter":
-                return self.leaves_letters
-            case "alone":
-                return self.leaves_tags
-            case "id":
-                return match[0].rpartition(".")[0].casefold() in self._debated_ids
-        return False
 
     def _naming(self, text: str) -> Iterator[re.Match[str]]:
         """The places of a text that name a side, by all that the words around them tell."""
@@ -241,34 +189,10 @@ def _letters(first: str, second: str) -> dict[str, str]:
     return {letter: other, other: letter} if are_letters and stem == other_stem and letter != other else {}
 
 
-def _is_no_name(seat: Seat) -> bool:
-    """Whether the tag of a side's seat without brackets does not name it: a letter, a number, or its position."""
+def tag_names_side(seat: Seat) -> bool:
+    """Whether the tag of a side's seat names it without brackets, too: no letter, number, or word of its position."""
     is_word = re.search(r"[^\W\d_]", seat.tag) and re.fullmatch(r"\w.*\w", seat.tag)
-    return not is_word or seat.tag.casefold() == seat.side.casefold()
-
-
-def _has_tag(tag: str, debated: str) -> bool:
-    """Whether a tag stands in what is debated, in any case, also joined to the word before it."""
-    any_case = re.escape(tag).replace("\\ ", r"\s+")
-    return re.search(rf"(?:(?<![^\W_])(?i:{any_case})|(?<=[a-z]){any_case})(?![^\W_])", debated) is not None
-
-
-def _has_letter(letter: str, debated: str) -> bool:
-    """Whether a letter stands in what is debated in any form that could be a name, also joined to the word before it.
-    The article `a` could not."""
-    if letter == "A":
-        capitals = (match.span() for match in re.finditer(r"(?<![^\W_a-z])A(?![^\W_])", debated))
-        return _SMALL_A.search(debated) is not None or any(
-            not _is_article(debated[max(0, start - _CONTEXT_LENGTH) : start], debated[end : end + _CONTEXT_LENGTH])
-            for start, end in capitals
-        )
-    small = re.escape(letter.lower())
-    return re.search(rf"(?:(?<![^\W_a-z]){re.escape(letter)}|(?<![^\W_]){small})(?![^\W_])", debated) is not None
-
-
-def _is_article(before: str, after: str) -> bool:
-    """Whether an `A` is the article that begins a sentence."""
-    return bool(_SENTENCE_START.search(before) and _ARTICLE.match(after) and not _NAME_BEFORE.match(f"\0{after}"))
+    return bool(is_word) and seat.tag.casefold() != seat.side.casefold()
 
 
 _URL = r"(?i:https?://|(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}/)[^\s<>`]*"
@@ -355,15 +279,6 @@ _NAME_BEFORE = re.compile(
 )
 """Words that follow a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after
 it, which is seldom one of these, and no vowel."""
-_ARTICLE = re.compile(r"(?!\s+(?:because|before|by|for|per|when|with|without)\b)\s+[a-z]")
-"""What follows `A` where it may be the article, if it is none of `_NAME_BEFORE`."""
-_SENTENCE_START = re.compile(r"(?:\A|[.!?:;\n])[\s\"“‘'(*_#>|-]*\Z")
-_SMALL_A = re.compile(
-    r"(?<=[^\W_][_-])a(?![\w-])"  # `vendor-a`
-    r"|(?<![\w'’-])a(?:[/+=-]|['’]s\b|\s*(?:[.,;:!?)\]]|\Z)"
-    r"|\s+(?:and|are|as|at|by|did|does|for|from|has|if|in|is|n?or|on|than|to|versus|vs|was|were|with)\b)"
-)
-"""An `a` that is no article, by what follows it: `vendor a or`, `vendor a?`."""
 _WORD_AFTER = re.compile(r"\0[*_]*\s+[A-Za-z']")
 _WITHIN = re.compile(rf"[a-z0-9)\]’”\"'%][,;]?{_GAP}[\"“‘'(\[*_]*\0[*_]*\s+[a-z']")
 

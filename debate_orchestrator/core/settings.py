@@ -383,18 +383,12 @@ def named_models(entry: Any) -> tuple[str, ...]:
     return tuple(model for model in models_of_seat(entry) if isinstance(model, str) and model.strip())
 
 
-MIRRORED_NAMES = "the sides' names do not differ in a letter or a number at their end alone"
-"""Why a format can't be mirrored whose sides' names may be words of what is debated."""
-
-
 def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:
     if name == "mirror":
         if value and not any(map(format.is_vote, format.phases())):
             yield f"mirror: there are no votes in the format {format.name}, so it must be false."
         elif value and not format.can_be_mirrored:
             yield f"mirror: only one side speaks in the format {format.name}, so it must be false."
-        elif value and not format.numbers_sides:
-            yield f"mirror: {MIRRORED_NAMES} in the format {format.name}, so it must be false."
     elif value and name.replace("_", " ") not in format.optional_phases:
         yield f"{name}: the format {format.name} has no such vote to choose, so it must be false."
     elif name == "blind" and not value and format.decided_by == "swing":

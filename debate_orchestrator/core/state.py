@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from debate_orchestrator.core.events import (
     CallFailed,
     CallIntended,
-    ContextFile,
     Noted,
     Opened,
     QuestionAsked,
@@ -27,7 +26,6 @@ from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Section, Slot, Turn, judge_seats
 from debate_orchestrator.core.positions import without_former_placeholders
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.verdict import Convergence, RoundResult, Vote
 from debate_orchestrator.core.visible_text import VisibleText
@@ -241,19 +239,16 @@ def make_plan(opened: Opened) -> DebatePlan:
         voting_turn_ids=voting_turn_ids,
         weights=weights,
         winner_of_label=_winner_of_label(format),
-        mirror=Mirror(format, debated_texts(settings, opened.context).values()),
+        mirror=Mirror(format, order_only=opened.mirror_order_only),
     )
 
 
-def debated_texts(settings: Settings, context: Iterable[ContextFile] = ()) -> dict[str, str]:
-    """The topic, the positions, the user's own issues and the material, by what they are called in messages."""
-    positions = without_former_placeholders(settings.topic, settings.positions)
-    return {
-        "the topic": settings.topic,
-        **{f"position {side}": text for side, text in positions.items()},
-        **{f"issue {n}": text for n, text in enumerate(settings.own_issues or (), start=1)},
-        **{f"the context file {file.name}": file.text for file in context},
-    }
+def debated_texts(opened: Opened) -> tuple[str, ...]:
+    """The topic, the positions, the user's own issues and the material."""
+    settings = opened.settings
+    positions = without_former_placeholders(settings.topic, settings.positions).values()
+    files = chain.from_iterable((file.name, file.text) for file in opened.context)
+    return (settings.topic, *positions, *(settings.own_issues or ()), *files)
 
 
 def _judge_turns(opened: Opened, slot: Slot, judges: Sequence[str]) -> tuple[JudgeTurns, ...]:

@@ -1,7 +1,7 @@
 """The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
-A judge may be shown the debate mirrored. Then the sides change names, and within a phase the one who was shown
-first is shown last. If the order no longer shows after which speech another was given, the entry says so.
+A judge may be shown the debate mirrored. Then within a phase the side that was shown first is shown last, and the sides
+change names, unless these stay. If the order no longer shows after which speech another was given, the entry says so.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ class TranscriptEntry(FrozenModel):
     words: int = 0
     quotes: tuple[Quote, ...] = ()
     found: tuple[FoundPage, ...] = ()
-    source_names: bool = False
-    """Whether a source that it quotes names a side, by name or letter, in a debate that judges see mirrored."""
     other_lines: bool = False
     """Whether it writes lines for the other side, which is a fault."""
     after: str | None = None
@@ -70,13 +68,11 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     """One speech, or what a clerk found."""
     reply_event, reply, mirror = debate.replies[turn.id], debate.reply(turn), debate.mirror
     if isinstance(reply_event, StructuredReplyGiven):
-        visible, source_names = _structured(debate, turn, reply_event.data, mirrored=mirrored)
+        visible = _structured(debate, turn, reply_event.data, mirrored=mirrored)
     else:
-        visible, source_names = speech_rules.visible_speech(debate, turn), False
+        visible = speech_rules.visible_speech(debate, turn)
         visible = visible.model_copy(update={"text": mirror.text(visible.text)}) if mirrored else visible
     quotes = visible.quotes
-    if debate.opened.settings.mirror:
-        source_names |= any(quote.verified and mirror.plain.text(quote.text) != quote.text for quote in quotes)
     if mirrored:
         quotes = tuple(
             quote if quote.verified else quote.model_copy(update={"text": mirror.text(quote.text)}) for quote in quotes
@@ -92,7 +88,6 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
         words=visible.words,
         quotes=quotes,
         found=reply.found_pages if spoke else (),
-        source_names=source_names,
         other_lines=speech_rules.writes_for_the_other(debate, turn),
     )
 
@@ -101,21 +96,15 @@ _PAGE_FIELDS = frozenset({"url", "title", "date", "passage", "digest", "archived
 """Names of fields in which a clerk says what it found on a page; in the others it says so in its own words."""
 
 
-def _structured(
-    debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool
-) -> tuple[VisibleText, bool]:
-    """A structured reply as it is heard, and whether text from a page names a side."""
+def _structured(debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
+    """A structured reply as it is heard."""
     shape = debate.shape(turn) or {}
     fields, quotes = speech_rules.visible_fields(debate, rapporteur.with_user_issues(debate, turn, data))
-    source_fields = _PAGE_FIELDS if turn.seat == CLERK else frozenset({"quote"} if "url" in shape else ())
-    source_names = False
-    if debate.opened.settings.mirror:
-        plain = debate.mirror.plain
-        source_names = plain.structured_reply(shape, fields, source_fields) != plain.structured_reply(shape, fields)
     if mirrored:
+        source_fields = _PAGE_FIELDS if turn.seat == CLERK else frozenset({"quote"} if "url" in shape else ())
         fields = debate.mirror.structured_reply(shape, fields, source_fields)
     text = as_text(shape, fields)
-    return VisibleText(text=text, words=len(text.split()), quotes=quotes), source_names
+    return VisibleText(text=text, words=len(text.split()), quotes=quotes)
 
 
 def as_text(shape: Shape, value: Mapping[str, Any]) -> str:

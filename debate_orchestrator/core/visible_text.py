@@ -194,12 +194,10 @@ def writes_lines_for(text: str, names: Sequence[str]) -> bool:
 
 
 def wrote_lines_for(text: str, names: Sequence[str]) -> bool:
-    """The same as versions read it whose journals have no codes of speeches: with less before the name and after it.
+    """The same as versions read it whose journals have no codes of speeches: with nothing but marks around the name.
     No speech with such a line conceded then, in any format."""
-    alternatives = "|".join(r"[^\S\n]+".join(map(re.escape, name.split())) for name in names) or "(?!)"
-    around = r"(?:[^\w\n]|_){0,6}"
-    name = rf"{around}(?:\d{{1,3}}[.)]{around})?(?:{alternatives}){around}?(?:[(\[][^()\[\]\n]{{1,40}}[)\]]{around}?)?"
-    return re.search(rf"^{name}[{_COLONS}]", text, flags=re.MULTILINE | re.IGNORECASE) is not None
+    alternatives, around = "|".join(map(re.escape, names)) or "(?!)", r"(?:[^\w\n]|_){0,6}"
+    return re.search(rf"^{around}(?:{alternatives}){around}?:", text, flags=re.MULTILINE | re.IGNORECASE) is not None
 
 
 def _alike(text: str) -> str:

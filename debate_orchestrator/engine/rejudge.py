@@ -33,7 +33,7 @@ from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.start import must_be_mirrorable, new_opened
+from debate_orchestrator.engine.start import new_opened, with_mirror_form
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import cast_providers
@@ -105,7 +105,6 @@ def checked_for_start(
     user consents to the risks of the source. Raises BadFile if one of the files is there already, and BadSettings if
     the judges can't be used."""
     opened = judging.opened
-    must_be_mirrorable(opened)
     if has_placeholders(opened.settings.positions) and not all(map(model_spec.is_stand_in, opened.cast[JUDGE])):
         problem = f"{judging.path}: its positions are a rehearsal's placeholders, so there is nothing to judge."
         raise BadSettings(problem, hint="the journal of the debate itself")
@@ -212,7 +211,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
             update={"questions": questions, "former_speakers": _former(debate), "speeches_as_heard": True}
         ),
     }
-    return opened.model_copy(update=changes), speeches
+    return with_mirror_form(opened.model_copy(update=changes)), speeches
 
 
 def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator import __version__
+from debate_orchestrator.core.debated_names import could_name_sides
 from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, ContextFile, Noted, Opened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
 from debate_orchestrator.core.positions import has_placeholders, positions_or_model
 from debate_orchestrator.core.reply import Reply
@@ -34,7 +34,7 @@ from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr
 from debate_orchestrator.util.messages import Notify, ignore
 
 
@@ -153,8 +153,7 @@ async def opened_with_positions(
     replies = [] if paid_replies is None else paid_replies
     positions = await derive_positions(settings, provider, notify, stop or asyncio.Event(), replies)
     origins = {**settings.origins, "positions": "derived"}
-    opened = opened.with_settings(positions=positions, origins=origins)
-    must_be_mirrorable(opened)
+    opened = with_mirror_form(opened.with_settings(positions=positions, origins=origins))
     return opened.model_copy(update={"moderator_replies": tuple(replies)})
 
 
@@ -223,15 +222,13 @@ def make_opened(
     # Bare names, since a journal may be passed on, and folder names are private.
     names = {"context": tuple(file.name for file in context), "format": format.name}
     names["output"] = os.path.basename(DebateFiles.named_by(settings.output).report)
-    opened = new_opened(
+    return new_opened(
         format,
         templates,
         settings=settings.model_copy(update=names),
         context=context,
         seed=secrets.randbits(32) if seed is None else seed,
     )
-    must_be_mirrorable(opened)
-    return opened
 
 
 def notes_after_opened(settings: Settings, estimate: str = "") -> list[Noted]:
@@ -243,16 +240,24 @@ def notes_after_opened(settings: Settings, estimate: str = "") -> list[Noted]:
 
 def new_opened(format: Format, templates: Mapping[str, str], **values: Any) -> Opened:
     """The first event, made now: version, digests of the prompts, nonce and, unless it is given, seed are of today."""
-    return Opened(
-        schema_version=SCHEMA,
-        version=__version__,
-        format=format,
-        prompts=loader.digests(format, templates),
-        templates=dict(templates),
-        nonce=secrets.token_hex(8),
-        mark_rules=2,
-        **{"seed": secrets.randbits(32), **values},
+    return with_mirror_form(
+        Opened(
+            schema_version=SCHEMA,
+            version=__version__,
+            format=format,
+            prompts=loader.digests(format, templates),
+            templates=dict(templates),
+            nonce=secrets.token_hex(8),
+            mark_rules=2,
+            **{"seed": secrets.randbits(32), **values},
+        )
     )
+
+
+def with_mirror_form(opened: Opened) -> Opened:
+    """The event with the decision whether a mirrored debate keeps the sides' names, by all that it says is debated."""
+    order_only = opened.settings.mirror and could_name_sides(opened.format, debated_texts(opened))
+    return opened.model_copy(update={"mirror_order_only": order_only})
 
 
 def context_problems(paths: object) -> list[str]:
@@ -282,27 +287,6 @@ def _context(paths: tuple[str, ...]) -> tuple[ContextFile, ...]:
     if problems:
         raise BadSettings(problems)
     return tuple(files)
-
-
-def mirror_problems(format: Format, settings: Settings, context: Iterable[ContextFile] = ()) -> list[str]:
-    """The reasons that judges can't see a debate mirrored, if they are to: what is debated has a side's whole name,
-    and with the sides swapped another topic would be debated."""
-    texts = debated_texts(settings, context) if settings.mirror else {}
-    mirror = Mirror(format)
-    return [
-        with_hint(
-            f"mirror: {where} has the name of a side, {short_repr(name)}, so the sides can't be swapped.",
-            "another name there, or no mirror",
-        )
-        for where, text in texts.items()
-        if (name := mirror.name_in(text))
-    ]
-
-
-def must_be_mirrorable(opened: Opened) -> None:
-    """Raises BadSettings, with every problem, for a debate that is to be shown mirrored and can't be."""
-    if problems := mirror_problems(opened.format, opened.settings, opened.context):
-        raise BadSettings(problems)
 
 
 def changed_prompts(debate: DebateState) -> Noted | None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import NAME_PATTERN, Phase, judge_seats
-from debate_orchestrator.core.settings import MIRRORED_NAMES, default_of
+from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.shape_rules import Keys
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import write_atomic
@@ -139,8 +139,6 @@ def read_source(name_or_path: str) -> FormatSource:
     texts = _texts(folder, errors)
     _inherit(data, locations, folders, errors)
     format, problems = validate(Format, data | {"name": folder.name}, lambda keys: location(locations, keys))
-    if format and format.mirror and not format.numbers_sides:
-        problems.append(f"{location(locations, ('mirror',))}: {MIRRORED_NAMES}, so `mirror` must be false.")
     return FormatSource(tuple(folders), data, locations, texts, format, [*errors, *problems])
 
 

@@ -277,9 +277,8 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "mirrored": turn.mirrored,
         **_marker(debate, turn.id, "task"),
         "topic": settings.topic,
-        "letters_debated": settings.mirror and mirror.leaves_letters,
-        "tags_debated": settings.mirror and mirror.leaves_tags,
         "as_of": settings.as_of,
+        "sides": tuple(actual_sides),
         "positions": positions_shown(debate, turn),
         "shown_as": {actual: side for side, actual in actual_sides.items()},
         "side_labels": {side: format.seats[actual].side for side, actual in actual_sides.items()},
@@ -298,15 +297,14 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
 
 
 def positions_shown(debate: DebateState, turn: Turn) -> dict[str, str]:
-    """What each side argues, as the seat of a turn is told it."""
-    positions = debate.opened.settings.positions
+    """What each side argues, as the seat of a turn is told it, in the order in which it is told."""
+    positions = {side: debate.opened.settings.positions[side] for side in debate.format.sides}
     return debate.mirror.keys(positions) if turn.mirrored else positions
 
 
 def _of_format(debate: DebateState) -> dict[str, Any]:
     format = debate.format
     return {
-        "sides": format.sides,
         "names": _names(debate),
         "strictness": format.rubric.strictness[debate.opened.settings.strictness],
         "lines": format.lines,

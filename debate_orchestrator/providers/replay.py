@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, ReplyEvent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.storage import journal
@@ -29,13 +32,13 @@ _MAX_REPLIES = 4
 class Replay(Provider):
     """Answers each turn with the recorded replies to that turn, in their order."""
 
-    def __init__(self, path: str, settings: Settings, judged_digest: str | None = None):
+    def __init__(self, path: str, settings: Settings, mirror: Mirror, judged_digest: str | None = None):
         """The replies to a debate with these settings. If a debate that is judged again is recorded there,
-        `judged_digest` is the hash of the last line that its journal had. Raises BadSettings for a recording of
-        another topic or other positions."""
+        `judged_digest` is the hash of the last line that its journal had. Ballots on the mirrored debate are given as
+        `mirror` shows the sides. Raises BadSettings for a recording of another topic or other positions."""
         self.name = f"replay:{path}"
         self._path = path
-        (opened, *events), conceding = _recording(path, judged_digest)
+        (opened, *events), state = _recording(path, judged_digest)
         assert isinstance(opened, Opened)
         if (settings.topic, settings.positions) != (opened.settings.topic, opened.settings.positions):
             hint = "`debate answers --from` prints the answers that it was recorded with"
@@ -43,7 +46,7 @@ class Replay(Provider):
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, ReplyEvent):
-                reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event, conceding)})
+                reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event, state, mirror)})
                 earlier = recorded.setdefault(event.turn_id, [])
                 if isinstance(event, Spoke | Declined):  # a speech is asked for twice in a row, and a judging needs it
                     earlier[:] = earlier[-1:] if judged_digest is None else []
@@ -61,8 +64,8 @@ class Replay(Provider):
         return reply.model_copy(update={"usage": None, "cost": None})  # it was paid for once
 
 
-def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], frozenset[str]]:
-    """The events of a recording, up to the line with that hash if one is given, and the turns that conceded in it.
+def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], DebateState]:
+    """The events of a recording, up to the line with that hash if one is given, and the state of its debate after them.
     Raises BadSettings if no line has that hash, and BadJournal, in words that hold nothing of the file: what stops a
     debate of a tournament may be told to another machine, and the file may be none that was meant."""
     data, prefix = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
@@ -83,18 +86,22 @@ def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], froze
         raise DamagedJournal(f"{prefix}it is a damaged journal.", hint=hint) from None
     except BadJournal:
         raise BadJournal(f"{prefix}it is not a debate's journal.", hint=journal.JOURNAL_NAME_HINT) from None
-    return events, state.conceding_turns
+    return events, state
 
 
-def _recorded_outcome(event: ReplyEvent, conceding: frozenset[str]) -> RecordedOutcome:
+def _recorded_outcome(event: ReplyEvent, recorded: DebateState, mirror: Mirror) -> RecordedOutcome:
     """The recorded debate's treatment of a reply. Its codes are not known here, so ballots and reserved lines are not
     read a second time. A reply that it rejected stays rejected, even if the rules have changed since."""
     if isinstance(event, StructuredReplyGiven):
-        return RecordedOutcome(data=event.data, changes=event.changes)
+        data, turn = event.data, recorded.turns_reached[event.turn_id]
+        shape = recorded.shape(turn)
+        if turn.mirrored and shape is not None and recorded.mirror.order_only != mirror.order_only:
+            data = mirror.structured_reply(shape, tally.in_original_names(recorded, shape, event))
+        return RecordedOutcome(data=data, changes=event.changes)
     if isinstance(event, Rejected):
         return RecordedOutcome(problems=event.problems)
     declined = isinstance(event, Declined)
-    return RecordedOutcome(declined=declined, concedes=not declined and event.turn_id in conceding)
+    return RecordedOutcome(declined=declined, concedes=not declined and event.turn_id in recorded.conceding_turns)
 
 
 def problem(spec: str) -> str | None:
@@ -103,6 +110,8 @@ def problem(spec: str) -> str | None:
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Replay:
-    earlier, settings = current.state.opened.earlier_debate, current.state.opened.settings
-    gives_speeches = any(spec in specs for role, specs in current.state.cast.items() if role != JUDGE)
-    return Replay(spec.partition(":")[2], settings, earlier.digest if earlier and gives_speeches else None)
+    debate = current.state
+    earlier, settings = debate.opened.earlier_debate, debate.opened.settings
+    gives_speeches = any(spec in specs for role, specs in debate.cast.items() if role != JUDGE)
+    digest = earlier.digest if earlier and gives_speeches else None
+    return Replay(spec.partition(":")[2], settings, debate.mirror, digest)

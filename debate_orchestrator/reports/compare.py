@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from debate_orchestrator.core.debated_names import could_name_sides
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.transcript_entries import as_text
@@ -69,8 +70,10 @@ class Comparison(FrozenModel):
 def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     """The comparison of some journals, each with its path; there are two at least."""
     first = reports[0][1]
+    names_stay = any(could_name_sides(report.rules, report.debated) for _, report in reports)
     runs = [
-        ComparedDebate(n, path, report, mirror_of(first, report)) for n, (path, report) in enumerate(reports, start=1)
+        ComparedDebate(n, path, report, mirror_of(first, report), names_stay)
+        for n, (path, report) in enumerate(reports, start=1)
     ]
     judged_runs = [run for run in runs if not run.report.why_no_winner]
     claims = [
@@ -305,6 +308,8 @@ class ComparedDebate(NamedTuple):
     report: ReportModel
     mirror: Mirror | None = None
     """What swaps its sides, if each of them argues what the other does in the first run."""
+    names_stay: bool = False
+    """Whether texts keep the sides' names, since what is debated in one of the runs could have them."""
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""
@@ -312,7 +317,7 @@ class ComparedDebate(NamedTuple):
 
     def text(self, text: str) -> str:
         """A text of this run, with its sides' names by the letters of the first run."""
-        return text if self.mirror is None or self.mirror.names_are_debated else self.mirror.text(text)
+        return text if self.mirror is None or self.names_stay else self.mirror.text(text)
 
     def parsed_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
         """The result of a vote, or of the votes on a round."""
@@ -358,7 +363,7 @@ def mirror_of(first: ReportModel, other: ReportModel) -> Mirror | None:
     if not two_sides or first_positions["a"] == first_positions["b"]:
         return None
     is_mirrored = (first_positions["a"], first_positions["b"]) == (other_positions["b"], other_positions["a"])
-    return Mirror(other.rules, other.debated) if is_mirrored else None
+    return Mirror(other.rules) if is_mirrored else None
 
 
 def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:

@@ -174,6 +174,13 @@ class ReportModel(Part):
         return f"No decision: {'this is a rehearsal' if in_whole else self.why_no_winner}."
 
     @property
+    def cast_mirrored(self) -> str:
+        """The sentence above a mirrored ballot."""
+        if self.judging.order_only:
+            return "Cast with the order of the sides swapped."
+        return "Cast with the sides swapped, and shown here with the names of the sides as they are in this report."
+
+    @property
     def provenance(self) -> tuple[str, ...]:
         """The sentences on how it was made."""
         return tuple(note.text for note in self.notes)
@@ -271,7 +278,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
     sides = [(side, format.seats[side]) for side in format.sides]
     return {
         "rules": format,
-        "debated": tuple(debated_texts(settings, debate.opened.context).values()),
+        "debated": debated_texts(debate.opened),
         "topic": settings.topic,
         "positions": settings.positions,
         "names": {side: f"{seat.name} ({seat.side})" if seat.side else seat.name for side, seat in sides},
@@ -381,6 +388,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         quorum=debate.opened.settings.quorum,
         mirrored=mirrored,
         flipped=flipped,
+        order_only=debate.mirror.order_only,
         by_swing=format.decided_by == "swing",
         means=tally.means(debate),
         conflicts=conflicts_of_interest(debate),

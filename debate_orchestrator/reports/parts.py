@@ -202,6 +202,8 @@ class JudgingReport(Part):
     """Judges whose votes must count for there to be a decision."""
     mirrored: int = 0
     """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other."""
+    order_only: bool = False
+    """Whether the mirrored debate had the order of the sides swapped alone, and each kept its name."""
     flipped: int = Field(default=0, serialization_alias="changed")
     """The number of those that differed on the mirrored debate, and so do not count."""
     by_swing: bool = False

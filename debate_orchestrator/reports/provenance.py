@@ -402,7 +402,8 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
     if debate.judges:
         yield "Judges", str(len(debate.judges))
         yield "Votes that must count", str(max(1, settings.quorum))
-        yield "Sides swapped for a second vote", "yes" if settings.mirror else "no"
+        swapped = "in order alone" if debate.mirror.order_only else "yes"
+        yield "Sides swapped for a second vote", swapped if settings.mirror else "no"
         yield "A pre-debate vote", "yes" if settings.blind else "no"
     if debate.max_cost is not None:
         yield "Cap on cost", f"${debate.max_cost:.2f}"

@@ -395,11 +395,9 @@ def _setting_problems(spec: TournamentSpec) -> Iterator[str]:
     """The problems of the settings of debates; topics are checked one by one, since each is a debate's topic."""
     for topic in spec.topics:
         try:
-            settings = _settings_on(spec, topic)
+            _settings_on(spec, topic)
         except BadSettings as error:
             yield from error.problems
-        else:
-            yield from start.mirror_problems(spec.loaded_format, settings)
 
 
 def _opening_problems(spec: TournamentSpec) -> list[str]:

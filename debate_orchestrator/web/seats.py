@@ -168,7 +168,7 @@ class Seats:
             topic=debate.opened.settings.topic,
             name=format.name_of(seat),
             side=side,
-            others=[(format.name_of(side), positions[side]) for side in format.sides if side != seat],
+            others=[(format.name_of(side), positions[side]) for side in positions if side != seat],
             progress=_progress_sentence(debate),
             taken=_turns_taken(debate, seat, draft_name),
             position=positions.get(seat, ""),

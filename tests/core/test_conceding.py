@@ -131,7 +131,8 @@ def test_lines_for_the_other_side_stop_a_concession_where_they_are_forbidden() -
     the version that wrote it, which knew fewer of them."""
     said = f"Researcher B: One source.\n\n{CONCEDE}"
     assert decides(f"{said} [CODE]") and conceded(said) is None
-    assert conceded(f"a. {said}") == "a"
+    for other in (f"a. {said}", f"1. {said}", said.replace("B:", "B (Con):"), said.replace("B:", "B：")):
+        assert conceded(other) == "a", other
     debate = fold([opened(2, rules=START.format.model_copy(update={"forbids": ("other's lines",)}))])
     turn, told = debate.due[0], reply(f"{said} [{code_of(debate).text}]").model_copy(update={"spec": "host"})
     event = parse_reply(debate, turn, told, code_of(debate))

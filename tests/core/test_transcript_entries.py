@@ -194,8 +194,6 @@ def test_what_the_material_says_is_shown_word_for_word() -> None:
         ("Anna was better than Ben", True),
         ("Anna was it", False),
     ]
-    assert (original[0].source_names, mirrored[1].source_names) == (True, True)
-    assert (original[1].source_names, mirrored[0].source_names) == (False, False)
 
 
 def test_what_a_page_says_is_shown_word_for_word() -> None:
@@ -212,6 +210,6 @@ def test_what_a_page_says_is_shown_word_for_word() -> None:
     _, original, mirrored = judged(script, structured(shapes=shapes))
     assert "Claim: Anna won." in original[2].text and "Claim: Ben won." in mirrored[2].text
     for form in (original[2], mirrored[2]):
-        assert form.text.endswith("Quote: Anna beat Ben") and form.source_names
+        assert form.text.endswith("Quote: Anna beat Ben")
     assert original[4].text.replace("1.case.a", "1.case.b").replace("Anna's", "Ben's") == mirrored[4].text
-    assert "Passage: Anna beat Ben" in mirrored[4].text and mirrored[4].source_names
+    assert "Passage: Anna beat Ben" in mirrored[4].text

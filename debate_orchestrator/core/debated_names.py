@@ -1,0 +1,83 @@
+"""Could anything that is debated have a name, tag or letter of the sides?
+
+Where it could, a mirrored debate keeps all names and swaps the order alone: no words around a name tell surely whether
+it means the side that speaks or what it speaks of. So this looks for much more than is swapped. A wrong yes costs
+little: judges then read the same names twice.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection, Iterable
+
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.mirror import tag_names_side
+from debate_orchestrator.core.phases import Seat
+from debate_orchestrator.util.sanitize import INVISIBLE, normalize_unicode
+
+_WORD = r"A-Za-z0-9\u00c0-\u1fff"
+"""What makes a letter a part of a word. Scripts without spaces (`方案A`) don't."""
+_NO_NOUN = (
+    r"(?:again|against|also|am|and|are|as|at|be|because|been|before|but|by|can|cannot|could|did|do|does|for|from|had|has|"
+    r"have|he|her|here|his|how|however|if|in|into|is|it|itself|less|may|might|more|must|never|nor|not|now|of|on|only|or|"
+    r"our|per|rather|shall|she|should|since|so|still|than|that|the|then|there|therefore|they|this|though|thus|to|too|"
+    r"until|upon|versus|via|vs|was|we|were|when|where|whereas|which|while|who|whose|why|will|with|without|won|would|"
+    r"yet|you)(?![\w-])"
+)
+"""Words that follow a name, and no article."""
+_PAST = (
+    r"(?:ate|beat|became|began|bent|bet|bit|blew|bore|bought|bound|bred|broke|brought|built|burnt|came|cast|caught|"
+    r"chose|cost|crept|cut|dealt|drank|drew|drove|dug|fed|fell|felt|fled|flew|forbade|forgot|fought|found|froze|gave|"
+    r"got|grew|heard|held|hid|hit|hurt|kept|knew|laid|lay|led|left|lent|let|lost|made|meant|met|misread|outdid|overcame|"
+    r"paid|put|quit|ran|rang|read|rode|rose|said|sang|sank|sat|saw|sent|set|shook|shot|shrank|shut|slid|slept|sold|"
+    r"sought|sped|spent|split|spoke|spread|stole|stood|stuck|struck|swam|swept|swore|taught|thought|threw|told|took|"
+    r"tore|understood|went|wept|withdrew|woke|wore|wrote)(?![\w-])"
+)
+_ARTICLE = re.compile(
+    # `A carbon tax`, at the beginning of a text, a paragraph, a sentence or an item of a list
+    r"(?:\A|(?<=[.!?:;][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
+    rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed)(?![\w’'-])|(?!one|once|eu)[aeio])[^\W\d_]{{2,}})"
+    # `a carbon tax`, `a "fair" price`, anywhere
+    rf"|(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_NO_NOUN}))[\"“‘«]?[^\W_])",
+    re.MULTILINE,
+)
+
+
+def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
+    """Whether one of these texts could mean something by a name, tag or letter of the sides, now or in pages that are
+    quoted later."""
+    if not format.numbers_sides or format.quotes_pages:
+        return True  # its names are words of the language, or there is material that nobody has read yet
+    seats = [format.seats[side] for side in (format.sides[0], format.sides[-1])]
+    stems, ends = zip(*(seat.name.rsplit(maxsplit=1) for seat in seats), strict=True)
+    texts = [*map(_plain, debated)]
+    letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
+    tags = "|".join(map(_tag_pattern, seats))
+    if any(_has_letter(letters, _ARTICLE.sub(" ", text)) or re.search(tags, text) for text in texts):
+        return True
+    stem = r"[\W_]+".join(map(re.escape, stems[0].split()))
+    has_stem = re.search(rf"(?i)(?<![^\W_]){stem}s?(?![^\W\d_])", "\n".join(texts)) is not None
+    return has_stem and _has_letter({*letters, *ends}, "\n".join(texts))
+
+
+def _plain(text: str) -> str:
+    """A text as it is read: without entities and what is not drawn, and with single spaces and line ends."""
+    text = INVISIBLE.sub("", normalize_unicode(html.unescape(text)))
+    return re.sub(r"\s+", lambda gap: "\n" * min(gap[0].count("\n"), 2) or " ", text.strip())
+
+
+def _has_letter(letters: Collection[str], text: str) -> bool:
+    """Whether one of the letters or numbers stands alone in a text, in either case, or joined to a word (`VendorA`)."""
+    capital, small = (f"(?:{'|'.join(map(change, letters))})" for change in (str.upper, str.lower))
+    pattern = rf"(?:(?<![A-Z0-9]){capital}|(?<![{_WORD}]){small})(?![{_WORD}])"
+    return re.search(pattern, text) is not None
+
+
+def _tag_pattern(seat: Seat) -> str:
+    """The pattern of a tag, in any case and joined to a word too (`DeepSeekR1`); of one that names its side in brackets
+    alone, with the bracket."""
+    any_gap = r"[\W_]{0,2}".join(map(re.escape, seat.tag.replace(" ", "")))
+    if not tag_names_side(seat):
+        return rf"\[\s*(?i:{any_gap})(?![^\W_])"
+    return rf"(?:(?<![^\W_])(?i:{any_gap})|(?<=[a-z]){any_gap})(?![^\W_])"
