@@ -242,20 +242,19 @@ def test_a_line_is_prose() -> None:
 
 STYLED = {
     "𝗖𝗼𝗻𝗰𝗲𝘀𝘀𝗶𝗼𝗻: 𝟳𝟬 %": "Concession: 70 %", "𝘎𝘳𝘢𝘯𝘵𝘦𝘥 𝔟𝔶 𝒷": "Granted by b", "ℋℴ𝗹𝗱 🅐🅱🅲": "Hold ABC",
-    "Ⓐⓑ 🄿🅞": "Ab PO", "﬩ so": "+ so", "① № ™ Ａ é 人 🎉": "① № ™ Ａ é 人 🎉",
+    "Ⓐⓑ 🄿🅞": "Ab PO", "𝚷 in ℝ": "Π in R", "ħ is no ℏ 🅎 ﬩": "ħ is no ℏ 🅎 ﬩", "① № ™ Ａ é 人 🎉": "① № ™ Ａ é 人 🎉",
 }  # fmt: skip
 
 
 def test_no_letter_has_a_style_of_its_own() -> None:
-    """A letter that differs from another in its style alone is the other one, on each line that titles may share."""
-    functions = (
-        *(inline_markdown, escaped, markdown_text, html_text),
-        *(writer.line, writer.escaped_html, sanitize.without_line_breaks),
-    )
+    """A letter that differs from another in its style alone is the other one, on each line of others that titles may
+    share. What names something (a topic, a position, a file) keeps its letters."""
     for text, expected in STYLED.items():
-        assert {str(function(f"A {text}")) for function in functions} == {f"A {expected}"}
+        assert {str(function(f"A {text}")) for function in (inline_markdown, writer.line)} == {f"A {expected}"}
         assert quote_speech(text) == f"> {text}"
-    assert sanitize.quoted("𝗕ob 🅰") == "“Bob A”"
+        functions = (escaped, markdown_text, html_text, writer.escaped_html, sanitize.without_line_breaks)
+        assert {str(function(f"A {text}")) for function in functions} == {f"A {text}"}
+    assert sanitize.quoted("ℝ and 𝗕") == "“ℝ and 𝗕”"
 
 
 def test_what_emphasis_parted_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,9 @@ def test_columns_that_waited_while_the_terminal_became_narrower() -> None:
     assert " ".join(first for first, _ in rows[1:]).split() == ["left"] * 5
     assert " ".join(second for _, second in rows[1:]).split() == ["right"] * 8
 
+    display.paint([beside([row("🅎ℝ𝐚"), row("Right")], 15)], [])
+    assert "🅎ℝ𝐚" in terminal.raw and terminal.raw.rpartition("🅎ℝ𝐚")[2].count("G") == 2, "where columns begin is told"
+
 
 def test_no_text_moves_the_cursor() -> None:
     """Whatever escape sequence a text holds is shown as text, in finished rows and in open ones."""

@@ -266,9 +266,9 @@ def test_no_judges_reason_passes_for_scores() -> None:
 
 
 def test_a_claim_without_a_status_has_its_place() -> None:
-    """A format may leave out the status of a claim, or let a judge leave it out. Its letters are plain either way."""
+    """A format may leave out the status of a claim, or let a judge leave it out."""
     made = debates.play_events(rounds=1)
-    rows = {"rows": [{"claim": "𝗜𝘁 is.", "status": None}, {"claim": "It is."}]}
+    rows = {"rows": [{"claim": "It is.", "status": None}, {"claim": "It is."}]}
     (record,) = (n for n, event in enumerate(made) if isinstance(event, StructuredReplyGiven) and "rows" in event.data)
     shown = Shown(events=made[:1])
     shown.happen(*made[1:record])

@@ -127,6 +127,12 @@ def test_a_model_is_named_on_one_line(debate: Run, here: Path) -> None:
     assert debate("resume", JOURNAL, "--trust", "--a=rehearse", "--b=rehearse").code == 0
 
 
+@pytest.mark.parametrize("name", ["ℝ.journal.jsonl", "Plan Ⓑ.journal.jsonl"])
+def test_a_file_is_called_what_it_is_called(debate: Run, here: Path, name: str) -> None:
+    """A letter of a file's name is no other letter, with which another file may begin."""
+    assert name in debate("check", name).err
+
+
 def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
     """The names of context files are shown in the line where they belong."""
     held = ANSWERS | {"context": [forging("n.txt")]}

@@ -93,7 +93,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
 
 def html_text(text: str) -> Markup:
     """A text as HTML in which every character is shown as itself."""
-    return escape(sanitize.plain_letters(sanitize.sanitize(text)))
+    return escape(sanitize.sanitize(text))
 
 
 def markdown_text(text: str) -> Markup:
@@ -130,7 +130,7 @@ def _environment() -> Environment:
         "quote_line": lambda text: Markup(f"> {line}" if (line := markup.inline_markdown(text)) else ""),
         "escaped": lambda text: Markup(markup.escaped(text)),
         "inline_markdown": lambda text: Markup(markup.inline_markdown(text)),
-        "quoted": lambda text: Markup(markup.escaped(sanitize.quoted(text))),
+        "quoted": lambda text: Markup(markup.escaped(sanitize.quoted(sanitize.plain_letters(text)))),
         "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
@@ -227,7 +227,8 @@ class MarkdownWriter:
             case "inline_markdown":
                 return markup.inline_markdown(with_quotation_marks(run.text, self._quotes))
             case "quoted":
-                return markup.escaped(sanitize.quoted(with_quotation_marks(run.text, self._quotes)))
+                plain = sanitize.plain_letters(with_quotation_marks(run.text, self._quotes))
+                return markup.escaped(sanitize.quoted(plain))
             case "turn":
                 return self._link(run.text)
             case "address":

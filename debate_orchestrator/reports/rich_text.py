@@ -16,7 +16,7 @@ from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.util.sanitize import quoted, visible_address
+from debate_orchestrator.util.sanitize import plain_letters, quoted, visible_address
 
 Kind = Literal["own", "escaped", "inline_markdown", "quoted", "turn", "address", "cited", "issue"]
 
@@ -265,8 +265,8 @@ class FieldText:
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""
         if field.kind == "record" and isinstance(value, Mapping):
-            return escaped(as_text(field.fields, value).replace("\n", "; "))
-        return escaped(str(value)) if field.kind == "text" else self._inline(field, value)
+            return escaped(plain_letters(as_text(field.fields, value)).replace("\n", "; "))
+        return escaped(plain_letters(str(value))) if field.kind == "text" else self._inline(field, value)
 
     def _inline(self, field: Field, value: Any) -> Phrase:
         """A value on a line. Of several texts all but the last are shown as they are written."""

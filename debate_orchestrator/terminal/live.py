@@ -36,7 +36,7 @@ from debate_orchestrator.terminal.display import (
 )
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
-from debate_orchestrator.util.sanitize import count_words, one_line, plain_letters, without_line_breaks
+from debate_orchestrator.util.sanitize import count_words, one_line, without_line_breaks
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, padded, shortened, width_of
 
 _STATUS_ROWS = 3
@@ -240,7 +240,7 @@ class LiveView:
             for n, claim in enumerate(claims, start=1):
                 status = (claim.get("status") or "no status").capitalize()  # a format may ask for none
                 line = f"{n}. {status}: {one_line(claim.get('claim') or '')}"
-                self._add_text(plain_letters(line), gap=n == 1, of_ballots=turn.judging)
+                self._add_text(line, gap=n == 1, of_ballots=turn.judging)
         elif turn.speaking:  # other structured replies are announced
             self._reply(turn)
 

@@ -93,7 +93,7 @@ def without_quotation_marks(text: str) -> str:
     """One line of text to be put in quotation marks. Letters, digits, numbers' signs and plain punctuation stay; all
     else becomes one apostrophe, so that nothing in it looks as if it ended the quotation."""
     characters, base = list[str](), ""
-    for char in normalize_unicode(plain_letters(one_line(text)), "NFC"):
+    for char in normalize_unicode(one_line(text), "NFC"):
         if unicodedata.category(char)[0] == "M":
             stays = base.isalnum() and _fits(char, base)
         else:
@@ -188,13 +188,14 @@ def one_line(text: str) -> str:
     return " ".join(sanitize(text).split())
 
 
-_STYLED = re.compile("[\u2102-\u24e9\ufb20-\ufb29\U0001d400-\U0001f189\U0001fbf0-\U0001fbf9]")
+_STYLED = re.compile("[\u2102-\u24e9\U0001d400-\U0001f189\U0001fbf0-\U0001fbf9]")
 _NEGATIVE_LETTER = re.compile("NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER ([A-Z])")
 
 
 def plain_letters(text: str) -> str:
     """`text` with a plain letter in place of each whose only difference is a style: bold, italic, in a circle or a
-    square. Beside the titles of a report they would look like its own."""
+    square. Beside the titles of a report they would look like its own. Only for what others said: a name in other
+    letters is another name."""
     return text if text.isascii() else _STYLED.sub(_plain_letter, text)
 
 
@@ -203,13 +204,14 @@ def _plain_letter(styled: re.Match[str]) -> str:
     if negative := _NEGATIVE_LETTER.fullmatch(unicodedata.name(char, "")):
         return negative[1]
     style, plain = unicodedata.decomposition(char), unicodedata.normalize("NFKC", char)
-    is_plain = style.startswith("<font>") or (style.startswith(("<circle>", "<square>")) and plain.isalpha())
-    return plain if is_plain else char
+    is_styled = style.startswith("<font>") or (style.startswith(("<circle>", "<square>")) and plain.isalpha())
+    is_one = len(plain) == 1 and plain.isalnum() and (plain.isascii() or char >= "\U0001d400")  # no ℏ, which is no ħ
+    return plain if is_styled and is_one else char
 
 
 def without_line_breaks(text: str) -> str:
-    """`text`, sanitized, on a single line in plain letters. It keeps the spaces of indents and columns."""
-    return plain_letters(sanitize(text).replace("\n", " "))
+    """`text`, sanitized, on a single line. It keeps the spaces of indents and columns."""
+    return sanitize(text).replace("\n", " ")
 
 
 def block_marker(nonce: str, *place: str) -> str:

@@ -61,9 +61,10 @@ class HtmlWriter:
             case "inline_markdown":
                 text = line(with_quotation_marks(run.text, self._checked_tags))
             case "quoted":
-                text = escaped_html(sanitize.quoted(with_quotation_marks(run.text, self._checked_tags)))
+                plain = sanitize.plain_letters(with_quotation_marks(run.text, self._checked_tags))
+                text = escaped_html(sanitize.quoted(plain))
             case "own":
-                text = escape(sanitize.plain_letters(sanitize.sanitize(run.text)))
+                text = escape(sanitize.sanitize(run.text))
             case _:
                 text = escaped_html(with_quotation_marks(run.text, self._checked_tags))
         return self.link_to(run.target, text) if run.target else text
@@ -259,4 +260,4 @@ def line(text: str) -> Markup:
 
 def escaped_html(text: str) -> Markup:
     """One line in which every character is shown as itself."""
-    return escape(sanitize.plain_letters(sanitize.one_line(text)))
+    return escape(sanitize.one_line(text))
