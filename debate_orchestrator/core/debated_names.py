@@ -36,7 +36,7 @@ _PAST = (
 )
 _ARTICLE = re.compile(
     # `A carbon tax`, at the beginning of a text, a paragraph, a sentence or an item of a list
-    r"(?:\A|(?<=[.!?:;][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
+    r"(?:\A|(?<=[.!?][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
     rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed)(?![\w’'-])|(?!one|once|eu)[aeio])[^\W\d_]{{2,}})"
     # `a carbon tax`, `a "fair" price`, anywhere
     rf"|(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_NO_NOUN}))[\"“‘«]?[^\W_])",
@@ -63,7 +63,7 @@ def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
 
 def _plain(text: str) -> str:
     """A text as it is read: without entities and what is not drawn, and with single spaces and line ends."""
-    text = INVISIBLE.sub("", normalize_unicode(html.unescape(text)))
+    text = INVISIBLE.sub("", normalize_unicode(html.unescape(text))).replace("\t", " | ")  # cells of a table
     return re.sub(r"\s+", lambda gap: "\n" * min(gap[0].count("\n"), 2) or " ", text.strip())
 
 
