@@ -94,10 +94,13 @@ def test_a_hint_is_what_comes_last() -> None:
     assert split_hint("It is so.") == ("It is so.", "")
 
 
-@pytest.mark.parametrize(("word", "hint"), [("wrods", "Did you mean 'words'?"), ("zzz", ""), (5, "")])
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("wrods", "Did you mean 'words'?"), ("budgets", "Did you mean 'lengths'?"), ("at_once", ""), ("zzz", ""), (5, "")],
+)
 def test_suggest(word: object, hint: str) -> None:
-    """The closest known word is suggested, and nothing if none is close."""
-    assert suggest(word, ["words", "when"]) == hint
+    """The word of today for a former one is suggested, or else the closest; nothing if there is neither."""
+    assert suggest(word, ["words", "when", "judges", "lengths"]) == hint
 
 
 def test_a_secret_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from conftest import Run
 from contests import import_rows, ratings, row, table, write_rows
 from corpus import for_each
+from journals import EARLIER
 
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.journal_rows import read_rows
@@ -336,6 +337,15 @@ def test_a_stored_cost_that_is_none(cost: str) -> None:
 
     with pytest.raises(BadFile, match=r"rows\.jsonl:1: not a row of a tournament"):
         rows.load(text.replace("0.5", cost), "rows.jsonl")
+
+
+def test_rows_of_an_earlier_version() -> None:
+    """Rows in which some keys had other names are read."""
+    text = (EARLIER / "zoos.rows.jsonl").read_text(encoding="utf-8")
+    text = text.replace('"turn":null', '"turn":2', 1).replace('"refusals":0', '"refusals":1', 1)
+    read = rows.load(text, "rows.jsonl")
+    assert [ballot.round for ballot in read.ballots] == [2, None, None, None]
+    assert read.debates[0].usage_by_role["pro"].declined_turns == 1
 
 
 @for_each(["//evil.example/x", "../../../../etc/passwd", "debates/d1.html"], "page")

@@ -106,6 +106,16 @@ def test_topics_from_files(tmp_path: Path) -> None:
     assert contests.spec(1).topics[0].position_b == "Against the motion: Motion 0 holds."
 
 
+def test_lengths_of_phases() -> None:
+    """Speeches are as long as the spec says, within what the format asks of a phase."""
+    changed = contests.spec(lengths={"opening": {"words": 30, "most_words": 40, "tokens": 500}}).loaded_format
+    (opening,) = (phase for phase in changed.phases() if phase.name == "opening")
+    assert (opening.target_words, opening.max_words, opening.max_tokens) == (30, 40, 500)
+    assert "asks for at least 70 words and at most 60" in problems(
+        format="question", lengths={"argument": {"most_words": 60}}
+    )
+
+
 def test_everything_wrong_is_said_at_once() -> None:
     """Every mistake of a spec is reported together, with the nearest key or name."""
     said = problems(

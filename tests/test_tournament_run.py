@@ -13,6 +13,7 @@ import contests
 import pytest
 from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
+from journals import EARLIER
 from messages_server import Server
 
 from debate_orchestrator.cli.tournament import running
@@ -312,6 +313,16 @@ def test_folders_that_are_not_as_they_were(here: Path, file: str, text: str, exp
     Path("held", file).write_text(text)
     with pytest.raises(BadFile, match=expected):
         folder.load("held")
+
+
+def test_a_folder_of_an_earlier_version(here: Path) -> None:
+    """Keys that had other names are read, so that the debates of such a tournament can be resumed."""
+    Path("held").mkdir()
+    Path("held/tournament.json").write_bytes((EARLIER / "night-trains.tournament.json").read_bytes())
+    held = folder.load("held")
+    assert (held.spec.lengths["opening"].max_words, held.spec.limits["anthropic"].concurrency) == (450, 100)
+    assert held.spec.settings["until_no_new_ground"]
+    assert [debate.id for debate in held.schedule] == ["night-trains-9b695f74e2a93346", "night-trains-ba473d98e35da9d6"]
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ from debate_orchestrator.util.data import (
     read_text,
     strict_json,
 )
-from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
+from debate_orchestrator.util.errors import FORMER_NAMES, BadFile, BadJournal, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
 
@@ -278,11 +278,18 @@ def spec_from_data(data: Any, name: str) -> TournamentSpec:
         problem = f"{name} has schema {short_repr(schema)}, and this program reads {SCHEMA}."
         raise BadFile(problem, hint="upgrade debate-orchestrator, or restore the file from a copy")
     topics = data.get("topics")
-    values = {key: value for key, value in data.items() if key not in ("schema", "version")}
+    values = _renamed({key: value for key, value in data.items() if key not in ("schema", "version")})
+    values["settings"], limits = _renamed(values.get("settings", {})), values.get("limits", {})
+    values["limits"] = {name: _renamed(limit) for name, limit in limits.items()} if isinstance(limits, dict) else limits
     try:
         return spec_from_values(values, read_topics(topics, "")[1] if isinstance(topics, list) else ())
     except BadSettings as error:
         raise BadFile([f"{name}: {problem}" for problem in error.problems], hint="restore it from a copy") from None
+
+
+def _renamed(value: Any) -> Any:
+    """A mapping, which an earlier version may have written, with the keys of today."""
+    return {FORMER_NAMES.get(key, key): item for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def spec_from_text(text: str, name: str) -> TournamentSpec:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import AliasChoices, Field, ValidationError
 
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
 from debate_orchestrator.core.values import JournaledModel
@@ -58,7 +58,8 @@ class RoleUsage(JournaledModel):
     """From each request to its reply, added up; None if it was not measured."""
     words: _Total | None = None
     """Words of the speeches; None if they are not known."""
-    declined_turns: _Total = 0
+    declined_turns: _Total = Field(default=0, validation_alias=AliasChoices("declined_turns", "refusals"))
+    """Rows of earlier versions call it `refusals`."""
 
 
 class DebateRow(JournaledModel):
@@ -105,8 +106,9 @@ class BallotRow(JournaledModel):
     """None if the ballot decides nothing."""
     scores: dict[str, tuple[_Number, _Number]] = {}
     """Dimension to the points of pro and con; empty if sides are not scored."""
-    round: _Count | None = None
-    """The round after which it was cast, from 1; None for a ballot on the whole debate."""
+    round: _Count | None = Field(default=None, validation_alias=AliasChoices("round", "turn"))
+    """The round after which it was cast, from 1; None for a ballot on the whole debate. Rows of earlier versions call
+    it `turn`."""
     final: bool = True
     mirrored: bool = False
     """Whether the judge saw the sides swapped."""

@@ -152,12 +152,15 @@ def spec_from_values(
     if isinstance(loaded_format, Format):
         spec_problems += _format_problems(data, loaded_format)
     if spec is not None and not spec_problems:
-        update: dict[str, Any] = {"loaded_format": with_lengths(spec.loaded_format, spec.lengths)}
+        update: dict[str, Any] = {}
+        if isinstance(data.get("rules"), Format):  # that of a folder has its lengths, or its debates began without them
+            update["loaded_format"] = changed = with_lengths(spec.loaded_format, spec.lengths)
+            spec_problems += validate(Format, changed.model_dump(), lambda keys: f"lengths: {key_path(keys)}")[1]
         if rehearse:
             judges = spec.judges.model_copy(update={"pool": tuple(map(stand_in, spec.judges.pool))})
             update |= {"models": tuple(map(stand_in, spec.models)), "judges": judges}
         spec = spec.model_copy(update=update)
-        spec_problems = check(spec)
+        spec_problems += [] if spec_problems else check(spec)
     if spec is None or spec_problems:
         raise BadSettings(list(dict.fromkeys(spec_problems)))
     return spec
@@ -326,7 +329,7 @@ def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
     if not lengths:
         return loaded_format
-    changes = {name: length.model_dump(exclude_none=True) for name, length in lengths.items()}
+    changes = {name: length.model_dump(by_alias=False, exclude_none=True) for name, length in lengths.items()}
     changed = {
         part: tuple(phase.model_copy(update=changes.get(phase.name)) for phase in getattr(loaded_format, part))
         for part in ("before", "round", "after")

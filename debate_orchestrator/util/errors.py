@@ -98,10 +98,16 @@ def short_repr(value: object, max_length: int = 60) -> str:
     return text if len(text) <= max_length else f"{text[:max_length]}...{end} ({len(text)} characters)"
 
 
+FORMER_NAMES = {"at_once": "concurrency", "budgets": "lengths", "turn": "round", "until_dry": "until_no_new_ground"}
+"""Keys of files that earlier versions read, and what they are called now."""
+
+
 def suggest(word: object, known_words: Iterable[str]) -> str:
-    """`Did you mean 'x'?` for the known word closest to `word`; empty if none is close. It looks at no more than
-    `MAX_KNOWN` words, and at none that is longer than `MAX_WORD_LENGTH`."""
+    """`Did you mean 'x'?` for the known word that `word` is a former name of, or the closest one; empty if none is
+    close. It looks at no more than `MAX_KNOWN` words, and at none that is longer than `MAX_WORD_LENGTH`."""
     words = [text for text in islice(known_words, MAX_KNOWN) if len(text) <= MAX_WORD_LENGTH]
+    if (new_name := FORMER_NAMES.get(str(word))) in words:
+        return f"Did you mean {new_name!r}?"
     matches = difflib.get_close_matches(str(word), words, 1) if len(str(word)) <= MAX_WORD_LENGTH else []
     return f"Did you mean {matches[0]!r}?" if matches else ""
 
