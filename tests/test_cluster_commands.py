@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from postgres import Postgres
 from started import started
 
 from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import open_database
 from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.spec import model_of
@@ -205,6 +208,12 @@ def test_tables_of_another_version(debate: Run, url: str, postgres_server: Postg
     for command in (("worker", url), (*RUN, "out", "--cluster", url)):
         ran = debate(*command)
         assert ran.code == 2 and "install the same versions on all machines" in ran.err, ran.err
+
+
+def test_other_tables_are_of_another_version() -> None:
+    """A change of the tables raises `VERSION`, without which a database that was set up before fails at its queries."""
+    tables = re.sub(r"\s*--.*", "", database_module._TABLES)
+    assert (database_module.VERSION, hashlib.sha256(tables.encode()).hexdigest()[:16]) == (8, "60a74e4c727d6bbe")
 
 
 def test_a_database_without_an_encoding(debate: Run, postgres_server: Postgres) -> None:

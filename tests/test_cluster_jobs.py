@@ -106,6 +106,40 @@ def test_an_outage_takes_no_debate_from_others(
     assert not any(early) and last == 1
 
 
+@pytest.mark.parametrize("last_minute", ["heartbeat", "long answer", ""])
+def test_a_worker_is_heard_of_as_it_is_given_up(
+    last_minute: str, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A heartbeat after the look at all of them leaves a worker its debate, and so does a database that turns out to
+    have been long in answering."""
+    times = [0.0]
+    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
+
+    async def play() -> int:
+        async with tournament(postgres_server.url(database), max_cost=1) as stored:
+            await working(stored)
+            for at in range(0, 48, 8):
+                times[0] = at
+                await jobs.requeue_stalled(stored, "t")
+            times[0], look = 48, stored.silent_workers
+
+            def look_before_a_heartbeat(*seen: Any) -> Any:
+                silent = look(*seen)
+                postgres_server.query(
+                    database, "UPDATE debate_orchestrator.procrastinate_workers SET last_heartbeat = now()"
+                )
+                return silent
+
+            if last_minute == "heartbeat":
+                monkeypatch.setattr(stored, "silent_workers", look_before_a_heartbeat)
+            elif last_minute:
+                monkeypatch.setattr(stored, "has_taken_heartbeats", iter((True, False)).__next__)
+            await jobs.requeue_stalled(stored, "t")
+            return await waiting(stored)
+
+    assert asyncio.run(play()) == (not last_minute)
+
+
 @pytest.mark.parametrize("step", ["-1 hour", "1 minute", "1 year"])
 def test_a_clock_that_is_set(
     step: str, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
@@ -178,7 +212,17 @@ def test_a_job_that_names_no_debate(arguments: dict[str, Any], task: str) -> Non
     assert jobs._debate_of(task, f"debates-{arguments.get('tournament')}", arguments) is None
 
 
-@pytest.mark.parametrize(("text", "arguments"), [('{"debate": "d"}', {"debate": "d"}), ("[1]", {}), ('"text"', {})])
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ('{"debate": "d"}', {"debate": "d"}),
+        ("[1]", {}),
+        ('"text"', {}),
+        (f'{{"debate": {"9" * 5_000}}}', {}),
+        (f'{{"debate": {"[" * 3_000}{"]" * 3_000}}}', {}),
+    ],
+    ids=["object", "list", "text", "digits", "depth"],
+)
 def test_the_arguments_of_a_job(text: str, arguments: dict[str, Any]) -> None:
-    """What is not an object counts as no arguments."""
+    """What is not an object, or can't be read, counts as no arguments."""
     assert database_module.job_arguments(text) == arguments

@@ -4,7 +4,6 @@ reached."""
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import re
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, Paused, short_repr
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, quoted
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
-VERSION = 7
+VERSION = 8
+"""Of the tables: a new number with each change."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
 RETRY_SECONDS = 1.0
@@ -360,6 +361,9 @@ def out_of_reach() -> tuple[type[Exception], ...]:
 
 
 def job_arguments(text: str | bytes) -> dict[str, Any]:
-    """The arguments of a job, which others may have written: empty if they are not an object."""
-    value = json.loads(text)
+    """The arguments of a job, which others may have written: empty if they are not an object that can be read."""
+    try:
+        value = strict_json(text if isinstance(text, str) else text.decode())
+    except ValueError:
+        return {}
     return value if isinstance(value, dict) else {}
