@@ -50,6 +50,9 @@ from debate_orchestrator.web.people import BrowserPeople
 
 _FLUSH_SECONDS = 0.12
 """Seconds for which pieces of a reply are gathered before they are sent."""
+_SHOWN_STEP = 64
+"""Characters by which a reply that is being written grows on pages. Where a text may become a secret its end is held
+back: if a page showed every end, a reader who has the words of a guess quoted would see which guess is right."""
 
 Explain = Callable[[Exception], list[str]]
 
@@ -80,6 +83,8 @@ class StreamedReply:
         self.side = blocks.side(debate, turn)
         self._filter = PrivateFilter(debate.format.private)
         self._public, self.shown, self.pieces = list[str](), "", list[str]()
+        self.is_announced = False
+        """Whether pages have its heading."""
         # A secret may become whole only when private reasoning is left out of it.
         self._redactor = StreamRedactor(self._public.append)
 
@@ -92,7 +97,8 @@ class StreamedReply:
             self._redactor = StreamRedactor(self._public.append)
         self._redactor.feed(piece)
         self.pieces.clear()
-        before, self.shown = self.shown, "".join(self._public).lstrip()
+        public = "".join(self._public).lstrip()
+        before, self.shown = self.shown, public[: len(public) // _SHOWN_STEP * _SHOWN_STEP]
         if self.shown.startswith(before):
             return len(before)
         return next((n for n, (old, new) in enumerate(zip(before, self.shown, strict=False)) if old != new), 0)
@@ -257,7 +263,9 @@ class ServedDebate:
         for streamed_reply in self._streamed_replies.values():
             if streamed_reply.pieces:
                 start = streamed_reply.take()
-                if self._may_show(streamed_reply.turn):
+                is_news = start < len(streamed_reply.shown) or not streamed_reply.is_announced
+                if is_news and self._may_show(streamed_reply.turn):
+                    streamed_reply.is_announced = True
                     self.viewers.broadcast("text", streamed_reply.fields(start))
 
     def _may_show(self, turn: Turn) -> bool:
