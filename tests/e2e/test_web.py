@@ -29,9 +29,9 @@ pytestmark = pytest.mark.slow
 HELD_SPEAKER = r"""
 import pathlib, re, sys, time
 number = re.search(r"wait (\d) times|$", sys.stdin.read())[1] or ""
-print("First comes a claim, \U0001f389\U0001f389\U0001f389", flush=True)
+print("First comes a claim, \U0001f389\U0001f389\U0001f389 as long as pages show at once,", flush=True)
 time.sleep(0.3)
-print("a second,", flush=True)
+print("a second, which pages show as far as they show a reply while it is being written,", flush=True)
 while not pathlib.Path(__file__).with_name("go" + number).exists():
     time.sleep(0.05)
 print("and then the reason for it.")
@@ -203,11 +203,11 @@ def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
         looked_at(window)
         window.get_by_label("What is to be debated?").focus()
         window.keyboard.type("Should we move to gRPC?")
-        window.get_by_label("Rounds").fill("99")
+        window.get_by_label("Rounds", exact=True).fill("99")
         window.get_by_role("button", name="Next: what it takes").press("Enter")
         window.get_by_text("rounds: 99 is not a whole number").wait_for()
         looked_at(window)
-        window.get_by_label("Rounds").fill("1")
+        window.get_by_label("Rounds", exact=True).fill("1")
         window.keyboard.press("Enter")
         window.get_by_text("it is a rehearsal").wait_for()
         looked_at(window)
@@ -238,11 +238,12 @@ def test_speeches_are_seen_while_they_are_written(dashboard: tuple[Path, str], c
     other.goto(window.url)
     for one in (window, other):
         one.locator(
-            ".writing", has_text="First comes a claim, \U0001f389\U0001f389\U0001f389 a second,"
+            ".writing",
+            has_text="First comes a claim, \U0001f389\U0001f389\U0001f389 as long as pages show at once, a second,",
         ).first.wait_for()
     window.get_by_role("button", name="Pause").click()
     let_go(folder)
-    window.get_by_role("button", name="Go on").wait_for()
+    window.get_by_role("button", name="Continue").wait_for()
     assert "Paused" in window.inner_text("#status")
     looked_at(window)
     assert context.said == []
@@ -266,9 +267,9 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
         window.get_by_text("Connection lost").wait_for()
         window.goto(address)
         window.get_by_role("link", name="Is a reason better").click()
-        window.get_by_role("button", name="Go on").click()
+        window.get_by_role("button", name="Continue").click()
         window.get_by_label("I trust it with that").check()
-        window.get_by_role("button", name="Go on").click()
+        window.get_by_role("button", name="Continue").click()
         window.get_by_text("Complete").wait_for()
         assert "First comes a claim" in window.inner_text("#debate")
 
@@ -344,7 +345,7 @@ def test_a_pause_takes_nothing_that_is_typed(dashboard: tuple[Path, str], contex
     looked_at(person)
     other.get_by_text("The debate has ended, or is paused").wait_for()
     assert other.get_by_label("The question").input_value() == "What would it cost?"
-    window.get_by_role("button", name="Go on").click()
+    window.get_by_role("button", name="Continue").click()
     person.get_by_label("Your speech").wait_for()
     assert person.get_by_label("Your speech").input_value() == "Half of a speech"
     person.context.close()
@@ -373,7 +374,7 @@ def test_a_browser_that_keeps_nothing_loses_no_speech(dashboard: tuple[Path, str
     looked_at(person)
     person.evaluate("document.querySelector('form[data-draft]').submit()")
     person.get_by_label("What you wrote, which was not taken").wait_for()
-    window.get_by_role("button", name="Go on").click()
+    window.get_by_role("button", name="Continue").click()
     person.get_by_text("The debate has moved on").wait_for()
     assert "An hour of writing" in person.get_by_label("What you wrote, which was not taken").input_value()
     person.get_by_role("link", name="Load the page again").click()
