@@ -20,7 +20,6 @@ from debate_orchestrator.reports import filing, reviews
 from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.util.sanitize import one_line
 
 MADE = adversarial_entries(rounds=2)
 ASKED = review_form(MADE)
@@ -127,6 +126,14 @@ def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
 
+    for same_name in ("𝗮𝗱𝗮", "aⓓa"):  # as reports write it
+        with pytest.raises(BadFile, match="has cast"):
+            filing.take_ballot(str(tmp_path), ballot_for(ASKED, same_name))
+        assert not filing.begin_draft(str(tmp_path), ballot_for(ASKED, same_name))
+    filing.file_ballot(str(tmp_path), ballot_for(ASKED, "𝗲𝘃𝗲"))
+    assert reviews.is_filed(str(tmp_path), "eⓥe", ASKED, MADE)
+    assert filing.reviewer_names(str(tmp_path)) == [("ada", True), ("eve", True)]
+
 
 @pytest.mark.parametrize(
     ("text", "problem"),
@@ -194,7 +201,7 @@ def test_a_name_is_no_path(name: str) -> None:
 def test_no_name_has_the_file_of_another(name: str) -> None:
     """A reviewer who signs with the name of another's files gets other files, and so replaces no draft."""
     stem = reviews.stem_of(name)
-    assert (reviews.stem_of(stem) == stem) == (one_line(name) == stem)
+    assert (reviews.stem_of(stem) == stem) == (reviews.signed_name(name) == stem)
 
 
 @pytest.mark.parametrize("name", KINDS)

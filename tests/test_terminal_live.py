@@ -277,6 +277,18 @@ def test_a_claim_without_a_status_has_its_place() -> None:
     assert [line for line in shown.close() if "No status" in line] == ["1. No status: It is.", "2. No status: It is."]
 
 
+@pytest.mark.parametrize("field", ["rows", "scores"])
+def test_a_field_of_another_reply_may_be_called_as_one_of_a_ballot(field: str) -> None:
+    """Only a judge's vote has scores, and only the record after the rounds has claims; any other reply is announced."""
+    made = debates.play_events(rounds=1, brief=True, cast=dict.fromkeys(("a", "b", "judge", "rapporteur"), ("host",)))
+    number = next(n for n, event in enumerate(made) if isinstance(event, StructuredReplyGiven))
+    shown = Shown(events=made[:1])
+    shown.happen(*made[1:number])
+    shown.live.on_event(shown.debate, made[number].model_copy(update={"data": {field: ["It is."]}}))
+
+    assert not any("It is." in line for line in shown.close())
+
+
 def test_what_was_found_of_quotes_stands_below_a_speech() -> None:
     """At the terminal only rows that begin further left than all speech say what was found of a quote."""
     shown = Shown(events=[debates.opened_with_quotes()])

@@ -21,12 +21,12 @@ from debate_orchestrator.reports.reviews import (
     is_file_of,
     parse_ballot,
     read_ballots,
+    signed_name,
 )
 from debate_orchestrator.storage.files import encoded, encoded_as_typed, make_folder, write_atomic, write_new
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact_all
-from debate_orchestrator.util.sanitize import one_line
 
 READ_KEY = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it is final."""
@@ -55,7 +55,8 @@ def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
     # As typed: what is refused must not depend on what is a key.
     if (size := len(encoded_as_typed(draft, _HEAD + to_yaml(value)))) > MAX_SIZE:
         raise BadFile(f"A ballot of {size:,} bytes is too large; at most {MAX_SIZE:,} are allowed.")
-    text = _HEAD + to_yaml(redact_all(dict(value)))  # the name too, which the file has
+    signed = {**value, "reviewer": signed_name(value["reviewer"])}
+    text = _HEAD + to_yaml(redact_all(signed))  # the name too, which the file has
     parse_ballot(encoded(path, text).decode(), os.path.basename(path))
     make_folder(folder)
     write_new(path, text)
@@ -72,7 +73,7 @@ def _is_draft_of(path: str, value: Mapping[str, Any]) -> bool:
 
 
 def _is_by(draft: Mapping[str, Any], reviewer: str) -> bool:
-    return one_line(str(draft.get("reviewer"))) == one_line(reviewer)
+    return signed_name(str(draft.get("reviewer"))) == signed_name(reviewer)
 
 
 def _begun(draft: str, reviewer: str) -> BadFile:
@@ -137,7 +138,8 @@ def reviewer_names(folder: str) -> list[tuple[str, bool]]:
         reviewer = None if isinstance(value, BadFile) else value.get("reviewer")
         suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
         if isinstance(reviewer, str) and is_file_of(name, reviewer, suffix):
-            draft_by_name[one_line(reviewer)] = draft_by_name.get(one_line(reviewer), False) or suffix == SUFFIX
+            signed = signed_name(reviewer)
+            draft_by_name[signed] = draft_by_name.get(signed, False) or suffix == SUFFIX
     return sorted(draft_by_name.items())
 
 

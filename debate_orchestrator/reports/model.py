@@ -305,7 +305,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
     entry = transcript_entries.entry(debate, turn)
     fields = _fields(debate, turn, shape, reply_event) if isinstance(reply_event, StructuredReplyGiven) else None
     is_vote = turn.judging and debate.format.is_vote(turn.phase)
-    is_record = turn.after_rounds and "rows" in shape
+    is_record = turn.after_rounds and debate.format.is_record(turn.phase)
     side = turn.seat in debate.format.sides
     parsed_ballot = None if vote is None else vote.mirrored if turn.id == vote.turn_id + MIRRORED else vote.original
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)

@@ -35,7 +35,7 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, parse_mapping_with_lines, read_text
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.redact import KEY, redact
-from debate_orchestrator.util.sanitize import normalize_unicode, one_line
+from debate_orchestrator.util.sanitize import normalize_unicode, one_line, plain_letters
 
 VERSION = 1
 """The version of the format of ballot files."""
@@ -156,7 +156,7 @@ class ReviewForm:
         values = {"before": None, "after": None, **_plain(value)}
         parts = {int(n): part for n, part in values.get("rounds", {}).items()}
         return ReviewerBallot(
-            reviewer=one_line(values["reviewer"]),
+            reviewer=signed_name(values["reviewer"]),
             date=values["date"],
             seen=values["seen"],
             before=values["before"],
@@ -349,7 +349,9 @@ def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Ent
     name = os.path.basename(path)
     with suppress(BadFile):
         value = parse_ballot(_read_text(path), name)
-        return not is_link(folder) and _ballot_of_file(name, value, form, entries).reviewer == redact(reviewer)
+        return not is_link(folder) and _ballot_of_file(name, value, form, entries).reviewer == redact(
+            signed_name(reviewer)
+        )
     return False
 
 
@@ -399,9 +401,14 @@ def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entri
     return form.ballot(value)
 
 
+def signed_name(reviewer: str) -> str:
+    """A reviewer's name as it is compared with others, and as reports have it."""
+    return plain_letters(one_line(reviewer))
+
+
 def stem_of(reviewer: str) -> str:
     """A reviewer's file name without suffix: the name if it is plain, else what is left of it and a digest."""
-    name = one_line(reviewer)
+    name = signed_name(reviewer)
     if _PLAIN.fullmatch(name):
         return name
     folded = normalize_unicode(name, "NFKD").encode("ascii", "ignore").decode().lower()
@@ -426,8 +433,9 @@ def draft_path(folder: str, reviewer: str) -> str:
 def ballot_path(folder: str, reviewer: str) -> str:
     """The path of a reviewer's ballot. A name that holds a key is filed without it, and its file is told from those of
     other names with the same rest by a digest that only this user can work out: no name is refused for another's."""
-    name = normalize_unicode(one_line(reviewer), "NFC")
-    stem = stem_of(filed_name := redact(reviewer))
-    if filed_name != reviewer:
+    name = signed_name(reviewer)
+    stem = stem_of(filed_name := redact(name))
+    if filed_name != name:
+        name = normalize_unicode(name, "NFC")
         stem = stem[:-_DIGITS] + hmac.new(reply_code.secret(), name.encode(), "sha256").hexdigest()[:_DIGITS]
     return os.path.join(folder, stem + SUFFIX)
