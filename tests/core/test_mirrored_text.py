@@ -225,7 +225,17 @@ COULD_NAME = [
         "A-rated debt",
         "B was better",
     ),
-    *("Is Ａ good?", "is (b) so?", "hepatitis B", "A beat the others.", "vendor\nA new", "方案A还是方案C", "4.beta.b"),
+    *(
+        "Is Ａ good?",
+        "We have: A tram, or none",
+        "A\ttram",
+        "is (b) so?",
+        "hepatitis B",
+        "A beat the others.",
+        "vendor\nA new",
+        "方案A还是方案C",
+        "4.beta.b",
+    ),
     *(f"{before}A {verb}" for before in ("", "- ", "So it is. ", "vendor\n") for verb in VERBS),
 ]
 """What is debated, with something that could be a side's name, whatever the format."""
