@@ -282,5 +282,5 @@ def test_it_is_written(debate: Run, two: list[str]) -> None:
     linked = debate("compare", *two, "--to", "link.md")
     assert linked.code == 2 and "link.md is a symbolic link, and is not replaced." in linked.err
     assert Path("notes.md").read_text() == "my notes"
-    assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Recommendations"]
+    assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Recommendations", "Runs"]
     assert "Run 2 judges the speeches of run 1 again." in found.text
