@@ -195,6 +195,10 @@ LABELS = [
     "**Bo (Con)** It is so.",
     "B\u0332o\u0332: It is so.",
     "[Bo] It is so.",
+    *(f"B{letter}: It is so." for letter in "\u03c3\u0275\u25cb\u3007\u2d54"),
+    *(f"{letter}o: It is so." for letter in "\u042c\u0432\u03d0\u0299"),
+    *(f"Bo{colon} It is so." for colon in ("\u1361", "\u2982", "\u2806", "\ua6f4", "\u1804", ".:")),
+    "B\u200ao: It is so.",
 ]
 
 
@@ -207,6 +211,13 @@ def test_what_looks_like_a_label_is_refused(line: str) -> None:
 
     data = [entry("Ann", f"One.\r\n{line}\nMore.", side="pro"), entry("Bo", "Two.", side="con")]
     assert "speech 1, line 2: " in errors(json.dumps(data))
+
+
+@for_each(["\u0411\u043e\u0433: x", "5\u20ac: x", "Box: x", "T\u30b7\u30e3: x", "\u0394t: x", "B\u00f8: x", "Bo, x: y"])
+def test_other_words_before_a_colon_are_prose(line: str) -> None:
+    """A word of another alphabet, or of two, that only has the length of a name is no label."""
+    for name in ("Bob", "Bo", "Su", "Tom"):
+        parse(document("### Ann (Pro)\n\n", f"### {name} (Con)\n\n", words=line), "x.md")
 
 
 @for_each(["Bo: x", "**Con:** x", "Con: x", "#### Option (a)", "Bo (Con): x", "**B**", "b"])
@@ -262,6 +273,9 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Modern (Pro)\nx\n\n### M0dem (Con)\ny\n", "look alike and speak for different sides"),
         ("### Bob (Pro)\nx\n\n### 8ob (Con)\ny\n", "look alike and speak for different sides"),
         ("### Bob (Pro)\nx\n\n### \ua4d0o\u15f7 (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Carl (Pro)\nx\n\n### \u03f9arl (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Dan (Pro)\nx\n\n### D\u0251n (Con)\ny\n", "look alike and speak for different sides"),
+        ("### Alice (Pro)\nx\n\n### A\u2223ice (Con)\ny\n", "look alike and speak for different sides"),
         ("### Al (Pro)\nx\n\n### \u00c1I (Con)\ny\n", "look alike and speak for different sides"),
         ("### Ann (Pro) (Con)\nx\n\n### Con\ny\n", "line 1: 'Ann (Pro) (Con)' has text below it"),
     ]
@@ -349,6 +363,14 @@ def test_the_work_of_too_many_speeches_grows_with_their_number() -> None:
     refuse(MAX_SPEECHES)
     some, more = (calls(lambda n=n: refuse(n)) for n in (200, 800))
     assert more < 5 * some
+
+    def compare(count: int) -> None:
+        headings = "".join(f"### {'n' * 40}{n:03} ({('Pro', 'Con')[n % 2]})\nx\n" for n in range(count))
+        lines = "".join(f"{chr(0x5D0) * 40}{n}: x\n" for n in range(500, 900))
+        assert "speak for the same side" in errors(headings + lines)
+
+    some, more = (calls(lambda n=n: compare(n)) for n in (20, 160))
+    assert more < 4 * some
 
 
 LINES = st.sampled_from(

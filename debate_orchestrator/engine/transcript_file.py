@@ -16,9 +16,7 @@ guessed.
 from __future__ import annotations
 
 import hashlib
-import html
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -30,9 +28,18 @@ from markdown_it.token import Token
 from pydantic import Field, TypeAdapter, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.engine.name_comparison import (
+    as_drawn,
+    folded,
+    joined_words,
+    look_alike,
+    names_look_alike,
+    visible_lines,
+    words_of,
+)
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import INVISIBLE, LOOK_ALIKES, normalize_unicode, one_line, sanitize
+from debate_orchestrator.util.sanitize import one_line, sanitize
 
 MAX_SIZE = 2_000_000
 """Bytes in a transcript."""
@@ -163,12 +170,12 @@ class _Speaker(NamedTuple):
     @property
     def label(self) -> str:
         """The words of a label that names both, as they are compared."""
-        return f"{_words(self.name)} {self.side_words}".strip()
+        return f"{words_of(self.name)} {self.side_words}".strip()
 
 
 def _side(phrase: str) -> str | None:
     """The side that a phrase such as `Pro` or `Speaker A` names."""
-    match = _SIDE.fullmatch(_words(phrase))
+    match = _SIDE.fullmatch(words_of(phrase))
     return _SIDES.get(match[2]) if match else None
 
 
@@ -178,7 +185,7 @@ def _speaker(label: str) -> _Speaker | None:
     match = _NAME_AND_SIDE.fullmatch(label)
     name, phrase = (match[1], match[2]) if match else ("", label)
     side, sides_in_name = _side(phrase), {_side(part) for part in (name, *_IN_BRACKETS.findall(name))}
-    return None if side is None or sides_in_name - {None, side} else _Speaker(side, name, _words(phrase))
+    return None if side is None or sides_in_name - {None, side} else _Speaker(side, name, words_of(phrase))
 
 
 def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
@@ -189,13 +196,13 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
         if names.setdefault(side, name) != name:
             two_names = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
             problems.append(f"{two_names} speak for the same side. Call each speaker the same everywhere.")
-        letters = _folded(name).replace(" ", "")
+        letters = folded(name).replace(" ", "")
         if not letters:  # a line of a speech that begins with such a name could not be told
             problems.append(f"{short_repr(name, 40)} names a speaker without a letter or a digit. Use a name in words.")
         other = next((other for key, other in names.items() if key != side), "")
         if letters and other == name:
             problems.append(f"{short_repr(name, 40)} speaks for both sides.")
-        elif letters and _look_alike(_folded(other).replace(" ", ""), letters):
+        elif letters and other and names_look_alike(other, name):
             two_names = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
             problems.append(f"{two_names} look alike and speak for different sides. Call them by different names.")
     return dict(sorted(names.items()))
@@ -203,28 +210,13 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
 
 # What a line looks like
 
-_INLINE_MARKUP = re.compile(
-    r"</?(?:a|abbr|b|big|cite|code|em|font|i|ins|kbd|label|mark|q|s|small|span|strong|sub|sup|tt|u|var)\b"
-    r"""(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+>"""
-    r"|<!--[^<>]*-->|\]\([^()]*\)|\]\[[^\[\]]*\]|[*_`~\\]",
-    re.IGNORECASE,
-)
-"""Tags, addresses of links, and invisible characters that separate no words."""
-_TAG = re.compile(r"""<(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+>|<[^<>]*>""")
-_WORDS = re.compile(r"[^\W_]+|[.!?]")
 _LABEL_END = re.compile(r":|\s[-\u2013\u2014]+\s")
 _PLAIN_BEGINNING = re.compile(r"\s*(?:[^\W_]|[\"'\u2018-\u201e\u00ab])")
 _QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
 """The beginning of a line of a quotation, a table or a list."""
 
-_ALIKE = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɩօոսհյ01i|2345789", "abcdefghljklmnoprstuvwyzglonuhjolllzeastbg")
-"""Small capitals, letters of Armenian and digits, and the letters that they look like; `i` and `l` are one."""
-_SHAPED_LIKE_LATIN = frozenset({"LISU", "CHEROKEE", "COPTIC", "DESERET", "OSAGE", "CANADIAN"})
-"""Scripts, by the first word of the names of their letters, of which many letters look like Latin ones."""
-_COMPARED = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "DIGIT", ""})
-"""Scripts whose letters are compared by tables of those that look alike."""
 _NAME_END = re.compile(
-    "[:\u02d0\u02f8\u205a\u2236\ua4fd\ua789\u05c3]|(?<=[a-z0-9])[\u0589\u0703\u0704\u0903\u0a83\u16ec\u1803\u1809]"
+    "[:\u2806\u2982\ua6f4\u02d0\u02f8\u205a\u2236\ua4fd\ua789\u05c3]|(?<=[a-z0-9\ua4d0])[\u1361\u17c8\u1804\u0589\u0703\u0704\u0903\u0a83\u16ec\u1803\u1809]"
     "|(?<!\\.)\\.\\.(?!\\.)|[\u2012-\u2015\u2e3a\u2e3b]|\\s[-~]+\\s"
 )
 """A colon or what looks like one, of which some are `..` in a normal form, or a dash."""
@@ -237,19 +229,6 @@ _BOXED_NAME = re.compile(r"\s*(?:\[([^\[\]]+)\](?![(\[])|([*_]{1,3})([^*_()]*\([
 """A name in brackets, or a name and a side in bold letters, that words may follow."""
 
 
-def _visible(line: str) -> list[str]:
-    """The lines that a reader sees of one line: without markup, in lower case, look-alike ones made the same."""
-    lines = _TAG.sub("\n", _INLINE_MARKUP.sub("", line)).split("\n")
-    return [
-        normalize_unicode(INVISIBLE.sub("", html.unescape(text))).casefold().translate(LOOK_ALIKES) for text in lines
-    ]
-
-
-def _words(text: str) -> str:
-    """The words that a reader sees of a text, and the ends of its sentences, as they are compared."""
-    return " ".join(_WORDS.findall(" ".join(_visible(text))))
-
-
 class _Labels(NamedTuple):
     """The labels of a transcript, as they are compared. Made once for all its speeches."""
 
@@ -257,49 +236,38 @@ class _Labels(NamedTuple):
     whole: set[str]
     """The names, and the names with their sides."""
     side_words: set[str]
-    folded: set[str]
-    """The names, alone and with their sides, as `_folded`."""
+    folded_names: set[str]
+    after_name: set[str]
+    """What may follow a name, as `folded`: nothing, or a space and the words of a side."""
 
     @classmethod
     def of(cls, speakers: list[_Speaker]) -> _Labels:
-        names = {words for speaker in speakers if (words := _words(speaker.name))}
+        first: dict[str, str] = {}  # a second name of a side is refused
+        speakers = [one for one in speakers if not one.name or first.setdefault(one.side, one.name) == one.name]
+        names = {words for speaker in speakers if (words := words_of(speaker.name))}
         whole = names | {speaker.label for speaker in speakers}
-        folded = {_folded(label) for speaker in speakers if speaker.name for label in (speaker.name, speaker.label)}
-        return cls(names, whole, {speaker.side_words for speaker in speakers}, folded - {""})
-
-
-def _folded(name: str) -> str:
-    """A name as it is compared with the names of speakers: without accents, and signs that look alike made the same."""
-    letters = (char for char in normalize_unicode(name, "NFD") if not unicodedata.combining(char))
-    return _words("".join(letters)).translate(_ALIKE).replace("rn", "m")
-
-
-def _look_alike(name: str, other: str) -> bool:
-    """Whether two names, as `_folded`, look alike. Beside Latin letters one of a script that is seldom mixed with them
-    may look like any of them (`ꓐob`), and so may all of a name in a script that is shaped like Latin."""
-    if name == other or len(name) != len(other) or (name.isascii() and other.isascii()):
-        return name == other
-    pairs = [pair for pair in zip(name, other, strict=True) if pair != (" ", " ")]
-    scripts = {_strange_script(*pair) for pair in pairs if pair[0] != pair[1]}
-    is_mixed = any(char == other_char and char.isascii() for char, other_char in pairs)
-    return "" not in scripts and (is_mixed or scripts <= _SHAPED_LIKE_LATIN)
-
-
-def _strange_script(char: str, other: str) -> str:
-    """The script of a letter that may look like the Latin one that it is compared with; empty if there is none."""
-    strange = char if other.isascii() else other
-    script = unicodedata.name(strange, "").partition(" ")[0]
-    may_be = (char + other).isalnum() and char.isascii() != other.isascii()
-    return script if may_be and script not in _COMPARED and unicodedata.east_asian_width(strange) not in "WF" else ""
+        side_words = {speaker.side_words for speaker in speakers}
+        after_name = {"", *(f" {folded(words)}" for words in side_words)}
+        return cls(names, whole, side_words, {folded(name) for name in first.values()} - {""}, after_name)
 
 
 def _begins_with_name(line: str, labels: _Labels) -> bool:
     """Whether a line begins with the name of a speaker and a colon or a dash of any kind, perhaps after a time or a
     number, or with that name in brackets, or in bold letters with a side."""
-    boxed = _BOXED_NAME.match(line)
-    heads = [_NAME_END.split(_BEFORE_NAME.sub("", text), maxsplit=1)[0] for text in _visible(line)]
-    folded = [_folded(head) for head in (*heads, *((boxed[1] or boxed[3],) if boxed else ()))]
-    return any(_look_alike(head, name) for head in folded for name in labels.folded)
+    return any(
+        look_alike(head[: len(name)], name) and any(look_alike(head[len(name) :], rest) for rest in labels.after_name)
+        for form in dict.fromkeys((line, as_drawn(line)))
+        for head in _heads(form)
+        for name in labels.folded_names
+    )
+
+
+def _heads(line: str) -> Iterator[str]:
+    """The beginnings of the lines that a reader sees of one, up to what may end a name, and a name in brackets."""
+    for text in visible_lines(line):
+        yield folded(_NAME_END.split(_BEFORE_NAME.sub("", text), maxsplit=1)[0])
+    if boxed := _BOXED_NAME.match(line):
+        yield folded(boxed[1] or boxed[3])
 
 
 def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
@@ -310,7 +278,7 @@ def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
     @cache
     def is_like_one(line: str) -> bool:
         marked = not _PLAIN_BEGINNING.match(line)
-        heads = enumerate(_LABEL_END.split(visible, maxsplit=1)[0] for visible in _visible(line))
+        heads = enumerate(_LABEL_END.split(visible, maxsplit=1)[0] for visible in visible_lines(line))
         return any(_is_label(head, marked or index > 0, labels) for index, head in heads)
 
     for number, line in enumerate(sanitize(text).split("\n")):
@@ -321,7 +289,7 @@ def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
 def _is_label(head: str, marked: bool, labels: _Labels) -> bool:
     """Whether the beginning of a visible line is a label. A word that may mean a side is one only where the line is
     `marked` by punctuation, and a single letter only if the labels of the transcript call a side so."""
-    words = " ".join(_WORDS.findall(head))
+    words = joined_words(head)
     if words in labels.whole:
         return True
     for name in labels.names:
