@@ -144,6 +144,44 @@ def test_two_workers_see_the_same_room(postgres_server: Postgres, database: str)
     ]
 
 
+def test_calls_that_wait_for_the_row_of_their_tournament(postgres_server: Postgres, database: str) -> None:
+    """While every shared connection waits for that row, the worker still gives heartbeats, also after its connection
+    for them was lost. Calls that wait are counted together, each within the cap, and so are their ends."""
+    url, calls = postgres_server.url(database), 12
+    last = "SELECT last_heartbeat FROM procrastinate_workers"
+
+    async def play() -> list[tuple[Any, ...]]:
+        async with tournament(url, (calls - 1) * PRICE) as stored:
+            worker, budget = Worker(stored, lambda held: [], concurrency=1), ClusterBudget(stored, "t")
+            worker._jobs[asyncio.create_task(asyncio.sleep(60))] = await stored.app.job_manager.register_worker()
+            with psycopg.connect(url) as other:
+                other.execute("UPDATE debate_orchestrator.tournaments SET tag = tag")
+                asking = [asyncio.create_task(begun(budget)) for _ in range(calls)]
+                filling = [asyncio.create_task(stored.execute("UPDATE tournaments SET tag = tag")) for _ in range(9)]
+                await asyncio.sleep(0.5)
+                beating = asyncio.create_task(worker._send_heartbeats())
+                for kill in ("query LIKE '%last_heartbeat = %'", "false"):
+                    end, before = time.time() + 6, postgres_server.query(database, last)
+                    while postgres_server.query(database, last) == before:
+                        assert time.time() < end
+                        await asyncio.sleep(0.05)
+                    sessions = f"FROM pg_stat_activity WHERE pid != pg_backend_pid() AND {kill}"
+                    postgres_server.query(database, f"SELECT pg_terminate_backend(pid) {sessions}")
+            *_, providers = await asyncio.gather(*filling, asyncio.gather(*asking, return_exceptions=True))
+            beating.cancel()
+            admitted = [provider for provider in providers if isinstance(provider, BudgetedProvider)]
+            assert [type(one) for one in providers if one not in admitted] == [OverBudget]
+            rows, transactions = [await counted(stored)], (await stored.rows("SELECT txid_current()"))[0][0]
+            for provider in admitted:
+                provider.release(made("t"))
+            await asyncio.gather(*budget.ending_calls)
+            transactions -= (await stored.rows("SELECT txid_current()"))[0][0]
+            assert -transactions < calls / 2
+            return [*rows, await counted(stored)]
+
+    assert asyncio.run(play()) == [((calls - 1) * PRICE, calls - 1, 0, calls - 1), (0.0, 0, 0, 0)]
+
+
 def lose_next_answer(database: Database) -> None:
     """Has the next transaction committed without its answer coming through."""
     transaction = database.transaction
@@ -365,7 +403,8 @@ def test_a_worker_is_given_up_while_the_database_hangs(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(worker_module, "END_SECONDS", 0.1)
     stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", lambda sentence: None)
-    monkeypatch.setattr(stored, "rows", hang)
+    for query in ("rows", "give_heartbeats"):
+        monkeypatch.setattr(stored, query, hang)
     worker = Worker(stored, lambda held: [], concurrency=1)
     monkeypatch.setattr(worker, "_run_debate", hang)
     monkeypatch.setattr(worker, "_record_status", hang)

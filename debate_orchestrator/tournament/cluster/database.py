@@ -40,11 +40,13 @@ END_SECONDS = 5.0
 """Seconds for what is left to write when a debate is given up or a worker ends."""
 _CONNECT_SECONDS = 5
 """Seconds that a connection may take."""
-_CONNECTIONS = 8
+_CONNECTIONS = 7
+"""Connections that all queries share. A worker has one more, for its heartbeats."""
 _RECONNECT_SECONDS = 10.0
 """Seconds for which a connection is awaited, or tried again in growing steps; then both begin anew."""
 _TOO_LARGE = "54"
 """The prefix of the SQLSTATE of a statement or value that is larger than the server ever accepts."""
+_GIVE_HEARTBEATS = b"UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = ANY(%(workers)s)"
 _PARAMETERS = {
     "user", "host", "hostaddr", "port", "dbname", "connect_timeout", "target_session_attrs", "channel_binding",
     "sslmode", "sslrootcert", "sslcert", "sslkey", "passfile",
@@ -100,7 +102,7 @@ _Heartbeat = tuple[int, str]
 
 
 class Database:
-    """An open database. `app` is Procrastinate's, whose connections serve all queries."""
+    """An open database. `app` is Procrastinate's, whose connections serve all queries but heartbeats."""
 
     def __init__(self, app: App, address: str, notify: Callable[[str], None]):
         self.app, self.address, self.notify = app, address, notify
@@ -109,6 +111,27 @@ class Database:
         self._last_trouble = self._last_look = monotonic()  # of the time before nothing is known
         self._heartbeats: dict[str, dict[_Heartbeat, float]] = {}
         """By tournament: the last heartbeat of each worker, and when it was first seen."""
+        self._heartbeat_connection: AsyncConnection | None = None
+
+    async def give_heartbeats(self, workers: Iterable[int]) -> None:
+        """Gives a heartbeat for each of these worker ids. It waits for no other query: the connection is kept for that,
+        and is made again after an error. Raises one of `out_of_reach`."""
+        from psycopg import AsyncConnection
+
+        if self._heartbeat_connection is None:
+            connector: Any = self.app.connector
+            self._heartbeat_connection = await AsyncConnection.connect(connector.pool.conninfo, autocommit=True)
+        try:
+            await self._heartbeat_connection.execute(_GIVE_HEARTBEATS, {"workers": list(workers)})
+        except BaseException:
+            await self.close_heartbeats()
+            raise
+
+    async def close_heartbeats(self) -> None:
+        """Closes the connection for heartbeats, if there is one."""
+        connection, self._heartbeat_connection = self._heartbeat_connection, None
+        if connection is not None:
+            await connection.close()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
@@ -232,6 +255,7 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
     try:
         yield database
     finally:
+        await database.close_heartbeats()
         if database.is_unreachable:  # connections that are being made would be awaited
             await connector.pool.close(timeout=RETRY_SECONDS)
         await app.close_async()

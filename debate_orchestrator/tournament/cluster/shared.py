@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID, uuid4
@@ -36,6 +36,7 @@ from debate_orchestrator.util.errors import (
     DamagedJournal,
     ExternalError,
     LockedJournal,
+    OverBudget,
     PermanentFailure,
 )
 
@@ -158,13 +159,18 @@ async def append_lines(
         )
 
 
-_CAP = "SELECT max_cost, spent FROM tournaments WHERE id = %(tournament)s FOR NO KEY UPDATE"
-_BEGIN_CALL = """
-INSERT INTO calls (id, tournament, debate, price) VALUES (%(id)s, %(tournament)s, %(debate)s, %(price)s)
-ON CONFLICT DO NOTHING RETURNING 1
+_LOCK = b"SELECT FROM tournaments WHERE id = %(tournament)s FOR NO KEY UPDATE"
+_CAP = """
+SELECT max_cost, spent, EXISTS (SELECT FROM calls WHERE id = %(id)s) FROM tournaments WHERE id = %(tournament)s
 """
-_COUNT_CALL = "UPDATE tournaments SET spent = spent + %(price)s, calls = calls + 1 WHERE id = %(tournament)s"
-_END_CALL = """
+_BEGIN_CALL = b"""
+WITH begun AS (
+    INSERT INTO calls (id, tournament, debate, price) VALUES (%(id)s, %(tournament)s, %(debate)s, %(price)s)
+    ON CONFLICT DO NOTHING RETURNING price
+)
+UPDATE tournaments SET spent = spent + price, calls = calls + 1 FROM begun WHERE tournaments.id = %(tournament)s
+"""
+_END_CALL = b"""
 WITH ended AS (DELETE FROM calls WHERE id = %(id)s RETURNING tournament, price)
 UPDATE tournaments SET spent = greatest(0, spent + coalesce(%(cost)s::float - price, 0)), calls = calls - %(unmade)s,
     failed_calls = failed_calls + %(failed)s
@@ -178,15 +184,29 @@ class _Spending(NamedTuple):
 
     max_cost: Dollars | None
     spent: Dollars
+    is_counted: bool
+    """Whether an earlier attempt has counted the call."""
+
+
+class _Counting:
+    """The beginning or the end of a call, which waits to be counted."""
+
+    def __init__(self, work: Callable[[AsyncConnection], Awaitable[None]]):
+        self.work = work
+        self.is_done = False
+        self.refusal: OverBudget | None = None
 
 
 class ClusterBudget:
     """The budget of a tournament, which all workers share. A call counts from its beginning, with what it is
     expected to cost; so does one whose worker was killed. A call that is under way has a row in the database, so that
-    it begins and ends once even where the answer to a COMMIT was lost."""
+    it begins and ends once even where the answer to a COMMIT was lost. A worker counts in one transaction at a time,
+    with all that waits: the row of the tournament is locked until it is committed."""
 
     def __init__(self, database: Database, tournament: str):
         self._database, self._tournament = database, tournament
+        self._counting = asyncio.Lock()
+        self._waiting: list[_Counting] = []
         self.ending_calls: set[asyncio.Task[None]] = set()
 
     def wrap_providers(self, debate_id: str, providers: Mapping[str, Provider]) -> dict[str, Provider]:
@@ -201,25 +221,56 @@ class ClusterBudget:
         """Counts a call that is about to be made. Raises OverBudget if it would exceed the cap."""
         values = {"id": call, "tournament": self._tournament, "debate": debate_id, "price": price or 0.0}
 
-        async def admit() -> None:
-            async with self._database.transaction() as connection:
-                # The row stays locked until the call is counted, so that no two workers see the same room.
-                rows = await fetch_rows(connection, _CAP, tournament=self._tournament)
-                max_cost, spent = first_row(_Spending, rows, f"{self._database.address}: {self._tournament}")
-                if await fetch_rows(connection, _BEGIN_CALL, **values):  # else an earlier attempt has counted it
-                    check_max_cost(max_cost, lambda: spent, turn, model, price, RUN_AGAIN_HINT)
-                    await connection.execute(_COUNT_CALL.encode(), values)
+        async def admit(connection: AsyncConnection) -> None:
+            rows = await fetch_rows(connection, _CAP, **values)
+            max_cost, spent, is_counted = first_row(_Spending, rows, f"{self._database.address}: {self._tournament}")
+            if not is_counted:
+                check_max_cost(max_cost, lambda: spent, turn, model, price, RUN_AGAIN_HINT)
+                await connection.execute(_BEGIN_CALL, values)
 
-        await self._database.retried_until_reached(admit)
+        await self._count(admit)
 
     def end(self, call: UUID, cost: float | None, *, was_made: bool, failed: bool) -> None:
         """Counts what a call did cost instead of its price, soon; None if that is unknown. Nothing if the call was not
         counted."""
         values = {"id": call, "cost": cost, "unmade": int(not was_made), "failed": int(failed)}
-        work = self._database.retried_until_reached(lambda: self._database.execute(_END_CALL, **values))
-        task = asyncio.create_task(work)
+
+        async def count(connection: AsyncConnection) -> None:
+            await connection.execute(_END_CALL, values)
+
+        task = asyncio.create_task(self._count(count))
         self.ending_calls.add(task)
         task.add_done_callback(self._ended)
+
+    async def _count(self, work: Callable[[AsyncConnection], Awaitable[None]]) -> None:
+        """Does some work in a transaction, with all that waits by then. Raises its OverBudget; after any other error,
+        and where it is cancelled, the rest is counted by the next."""
+        counting = _Counting(work)
+        self._waiting.append(counting)
+        try:
+            async with self._counting:
+                if not counting.is_done:
+                    await self._database.retried_until_reached(self._count_waiting)
+        finally:
+            if not counting.is_done:
+                self._waiting.remove(counting)
+        if counting.refusal is not None:
+            raise counting.refusal
+
+    async def _count_waiting(self) -> None:
+        waiting = list(self._waiting)
+        async with self._database.transaction() as connection:
+            # No two workers may see the same room.
+            await connection.execute(_LOCK, {"tournament": self._tournament})
+            for counting in waiting:
+                counting.refusal = None  # by an attempt that was not committed
+                try:
+                    await counting.work(connection)
+                except OverBudget as error:
+                    counting.refusal = error
+        for counting in waiting:
+            counting.is_done = True
+        self._waiting = [counting for counting in self._waiting if not counting.is_done]
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self.ending_calls.discard(task)

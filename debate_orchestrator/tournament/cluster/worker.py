@@ -263,8 +263,8 @@ class Worker:
         """Gives heartbeats for the debates under way, also while no new ones are taken, until the last has ended."""
         while self._jobs or not self._stop.is_set():
             try:
-                for worker_id in set(self._jobs.values()):
-                    await self._database.app.job_manager.update_heartbeat(worker_id)
+                if self._jobs:
+                    await self._database.give_heartbeats(set(self._jobs.values()))
             except out_of_reach() as error:
                 self._database.note_unreachable(error)
             await asyncio.sleep(min(_POLL_SECONDS, LEASE_SECONDS / 3))
