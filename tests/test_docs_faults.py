@@ -39,6 +39,10 @@ def refused(status: int, message: str = "no", **more: Any) -> Fault:
     return Fault({"status": status, "message": f"{message} ({KEY})", **more})
 
 
+def refused_option(status: int) -> Fault:
+    return Fault({"status": status, "message": "output_config: unexpected"}, "1.verdict.judge")
+
+
 def ballot(text: str | None, **more: Any) -> Fault:
     return Fault({"text": text, **more} if text is not None else more, "1.verdict.judge")
 
@@ -60,9 +64,8 @@ FAULTS: dict[str, Fault] = {
     "no credit, or a spending limit (400, 402, 429)": refused(400, "Your credit balance is too low"),
     "transcript too long for the model (400, 413)": refused(400, "prompt is too long: 2000000 tokens"),
     "any other rejection of the request (400)": refused(400, "messages: odd"),
-    "option of the request not supported (400, 404, 422, 500)": Fault(
-        {"status": 500, "message": "output_config: unexpected"}, "1.verdict.judge"
-    ),
+    "option of the request not supported (400, 404, 422)": refused_option(422),
+    "option of the request not supported (500, or in an error event)": refused_option(500),
     "stream ends without its closing event": Fault({"after": 3, "then": "end"}),
     "connection dropped in the stream": Fault({"after": 3, "then": "drop"}),
     "stream falls silent": Fault({"after": 3, "then": "stall"}),
@@ -219,7 +222,7 @@ def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
 
 def test_what_a_server_can_not_do_is_noted(debate: Run, server: Server) -> None:
     """Without structured output the same brief is asked for at once, from then on without; it costs no retry."""
-    make_server_fail(server, FAULTS["option of the request not supported (400, 404, 422, 500)"], 1)
+    make_server_fail(server, FAULTS["option of the request not supported (400, 404, 422)"], 1)
     run(debate)
     asking = ["output_config" in request for request in server.requests]
 

@@ -15,6 +15,8 @@ from conftest import STATED, Run
 from corpus import for_each
 from test_providers_openai import PLAIN, SHAPED, ask
 
+from debate_orchestrator.core.events import CallFailed
+from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 
 Refuses = Callable[[dict[str, Any]], tuple[int, str] | None]
@@ -82,11 +84,21 @@ def everything(body: dict[str, Any]) -> tuple[int, str] | None:
     """A server that takes messages, and refuses one option after another."""
     for name in ("stream_options", "response_format", "max_tokens", "max_completion_tokens"):
         if name in body:
-            return error(500, f"{name}: not implemented")
+            return error(422, f"{name}: not implemented")
     return gemma(body)
 
 
-def server_that(refuses: Refuses, answer: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
+def in_stream(body: dict[str, Any]) -> Answer | None:
+    """The error of a server behind a router, which may have billed the call."""
+    if body.get("response_format", {}).get("type") != "json_schema":
+        return None
+    failure = {"error": {"code": "server_error", "message": "response_format: not taken"}}
+    return b": OPENROUTER PROCESSING\n\ndata: " + json.dumps(failure).encode() + b"\n\n"
+
+
+def server_that(
+    refuses: Callable[[dict[str, Any]], Answer | None], answer: Callable[[dict[str, Any]], Answer]
+) -> Callable[[dict[str, Any]], Answer]:
     """What a server answers that refuses something and otherwise speaks."""
     return lambda body: refuses(body) or answer(body)
 
@@ -98,7 +110,6 @@ def hello(body: dict[str, Any]) -> Answer:
 @pytest.mark.parametrize(
     ("refuses", "calls", "taken", "lacked"),
     [
-        (llama_cpp_python, 2, {"response_format", "stream_options", "max_tokens"}, ("structured output",)),
         (lm_studio, 3, {"stream_options", "max_tokens"}, ("structured output",)),
         (vllm_before_limits, 2, {"response_format", "max_tokens"}, ()),
         (gemma, 2, {"response_format", "stream_options", "max_tokens"}, ()),
@@ -155,15 +166,19 @@ def test_an_endless_speech() -> None:
     assert server.bodies[0]["max_tokens"] == 2 * 75 * 3 + 8_000
 
 
-def test_a_server_without_options_debates_well(debate: Run, here: Path) -> None:
-    """Without any option, a model that answers in the shape that its brief shows still judges the debate."""
+@pytest.mark.parametrize(("refuses", "billed"), [(everything, 0), (llama_cpp_python, 1), (in_stream, 1)])
+def test_a_server_without_options_debates_well(
+    refuses: Callable[[dict[str, Any]], Answer | None], billed: int, debate: Run, here: Path
+) -> None:
+    """Without any option, a model that answers in the shape that its brief shows still judges the debate. A call whose
+    refusal may have been billed is on record."""
 
     def said(body: dict[str, Any]) -> Answer:
         last = body["messages"][-1]["content"]
         request = {"messages": [{"content": [{"text": last}]}]}
         return chunks([{"content": messages_server.coded(request, messages_server.answer(request))}])
 
-    with answering(server_that(everything, said)) as server:
+    with answering(server_that(refuses, said)) as server:
         spec = f"openai:x@{server.url}"
         models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
         setup = (*STATED, "--rounds=1", "--output=r.md")
@@ -172,3 +187,5 @@ def test_a_server_without_options_debates_well(debate: Run, here: Path) -> None:
     assert ran.code == 0, ran.err
     assert "Winner: A" in ran.out
     assert "structured output" in Path("r.md").read_text(encoding="utf-8")
+    failures = [event for event in read("r.journal.jsonl").events if isinstance(event, CallFailed)]
+    assert [failure.maybe_billed for failure in failures] == [True] * billed

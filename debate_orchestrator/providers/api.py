@@ -213,7 +213,7 @@ class ApiModel(Provider):
     ) -> None:
         """Makes one call and fills the `ApiReply`. An error after a complete reply is ignored, and a cancellation then
         takes effect at the next wait. If a server does not support an option, the call is made again at once in
-        another variant."""
+        another variant. If it may have been billed it fails first, so that it is on record."""
         await asyncio.to_thread(import_module, self.imports)  # it takes seconds the first time
         meter = limits.Meter(
             limits.reply_length(brief, self.name), partial(speech_rules.without_private_reasoning, self.current.state)
@@ -235,9 +235,10 @@ class ApiModel(Provider):
                     raise
                 cancel_later()
             except Exception as error:
-                if not api_reply.has_begun and self._lacks_option(error, options):
-                    continue
                 failure = self._error_for(error, api_reply, clock)
+                is_billed = isinstance(failure, TransientError) and failure.maybe_billed
+                if not api_reply.has_begun and self._lacks_option(error, options) and not is_billed:
+                    continue
                 if (api_reply.incomplete() is not None and not api_reply.was_cut_off) or not isinstance(
                     failure, TransientError
                 ):

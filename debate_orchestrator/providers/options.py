@@ -2,7 +2,8 @@
 support.
 
 A server that does not support an option names it in its error, with 400 or 422 as a rule. The next variant is then
-tried at once: the server answered before it did anything.
+tried at once: the server answered before it did anything. With 500, or within a stream, it may be the error of another
+server behind it, which did; the call then fails, and is made again with the next variant.
 """
 
 from __future__ import annotations
