@@ -135,6 +135,24 @@ def results_of(kind: str, http: local_http.Asked, data: bytes, **more: Any) -> l
     return 200, JSON, [data if whole else json.dumps(batch(kind, "b", **more)).encode()]
 
 
+LIMIT = {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}]}
+
+
+@pytest.mark.parametrize(
+    ("errors", "why"),
+    [(LIMIT, "failed: “Enqueued token limit reached”."), *((odd, "failed.") for odd in (None, "no", {"data": [None]}))],
+)
+def test_a_batch_that_is_refused_as_a_whole(monkeypatch: pytest.MonkeyPatch, errors: Any, why: str) -> None:
+    """Each of its calls is on record with OpenAI's words, if there are any in the documented shape."""
+
+    def answer(http: local_http.Asked) -> local_http.Answer:
+        return results_of("openai", http, b"", status="failed", output_file_id=None, errors=errors)
+
+    with answering(monkeypatch, "openai", answer) as ask:
+        failures = ask(lambda provider: provider.batch_results("b", {"c"}))
+    assert str(failures["c"]) == f"openai:x gave no answer in its batch: status {why}"
+
+
 WHOLE = b"".join(json.dumps(result_line(call, call * 20)).encode() + b"\n" for call in "cde")
 DAMAGES = {
     "a page": PAGE,

@@ -112,7 +112,7 @@ class Messages(api.ApiModel):
         """As `BatchApi` says. Every call has a line, also if it failed."""
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
         lines = await batch_responses.result_lines(self.name, data, _Line, calls)
-        return await batch_responses.batch_replies(self.name, lines, calls, _batch_reply, allow_missing=False)
+        return await batch_responses.batch_replies(self.name, lines, calls, _batch_reply, missing=None)
 
     def sdk(self) -> Any:
         import anthropic

@@ -115,19 +115,19 @@ async def batch_replies(
     calls: Collection[str],
     parse_line: Callable[[_Line], ApiReply | str],
     *,
-    allow_missing: bool,
+    missing: str | None,
 ) -> dict[str, Reply | TransientError]:
     """The replies of a batch of the model `name` by the id of each call, without those that break off. `parse_line`
-    returns the reply in a line, or why there is none. Raises
-    TransientError if some lines are of other calls, or if one of `calls` has no line, unless `allow_missing`."""
+    returns the reply in a line, or why there is none. `missing` is why a call may have no line; None if each must have
+    one. Raises TransientError if some lines are of other calls, or if one of `calls` has none and must have."""
     calls = set(calls)
     ours = len(lines.keys() & calls)
-    if ours < len(lines) or (ours < len(calls) and not allow_missing):
+    if ours < len(lines) or (ours < len(calls) and missing is None):
         raise call_errors.broken_reply(
             name, f"{ours:,} of {len(calls):,} results of a batch, and {len(lines) - ours:,} others"
         )
     replies: dict[str, Reply | TransientError] = {
-        call: TransientError(f"{name} gave no answer in its batch: no result.") for call in calls - lines.keys()
+        call: TransientError(f"{name} gave no answer in its batch: {missing}.") for call in calls - lines.keys()
     }
     for call, line in lines.items():
         await asyncio.sleep(0)

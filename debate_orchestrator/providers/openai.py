@@ -85,8 +85,8 @@ class Completions(api.ApiModel):
         output, errors = [await self._lines(file, calls) for file in (state.output_file_id, state.error_file_id)]
         if output.keys() & errors.keys():
             raise call_errors.broken_reply(self.name, "results of a batch with two of one call")
-        early = state.status != "completed"  # then calls without a line have no reply
-        return await batch_responses.batch_replies(self.name, output | errors, calls, _batch_reply, allow_missing=early)
+        missing = None if state.status == "completed" else state.why_ended_early()
+        return await batch_responses.batch_replies(self.name, output | errors, calls, _batch_reply, missing=missing)
 
     async def _batch(self, id: str) -> _Batch:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(id, safe='')}")
@@ -249,6 +249,14 @@ class _Batch(batch_responses.HasId):
     input_file_id: batch_responses.Id
     output_file_id: batch_responses.Id | None = None
     error_file_id: batch_responses.Id | None = None
+    errors: Any = None
+    """Why it was refused as a whole: an object with the errors in `data`, if it has the documented shape."""
+
+    def why_ended_early(self) -> str:
+        """Why calls without a line have no reply, in the vendor's words."""
+        found = api.field(self.errors, "data")
+        words = [api.error_message(error) for error in found] if isinstance(found, list) else []
+        return ": ".join(filter(None, (f"status {self.status}", call_errors.quote("; ".join(words)))))
 
 
 class _Response(batch_responses.VendorModel):
