@@ -230,6 +230,14 @@ LINES = {
     "2024 was a year. 2026-02-03": "2024 was a year. 2026-02-03",
     "two\nlines": "two lines",
     "\u200b": "",
+    ": x": "\u2060: x",
+    "![x](https://a.b/c)": "\u2060!\\[x\\](https\\://a.b/c)",
+    "~~a ~~b~~ c~~": "~~a b c~~",
+    "*x*~~,a~~ b": "x~~\u2060,a~~ b",
+    "~~a(~~*x*": "~~a(\u2060~~x",
+    '[x](https://a.b/c "t")': '\u2060\\[x\\](https\\://a.b/c "t")',
+    "[^x](https://a.b/c)": "[\u2060^\u2060x](https://a.b/c)",
+    "[!x](https://a.b/c)": "[\u2060!x](https://a.b/c)",
 }
 
 
