@@ -47,6 +47,7 @@ def test_a_new_verb_is_a_module_and_a_line(debate: Run, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
+        (["worker", "x", "--at-once=2"], "unknown flag --at-once=2, did you mean --concurrency?"),
         (["step", "x", "--jsn"], "unknown flag --jsn, did you mean --json?"),
         (
             ["run", "--judgge", "x", "--max-csot=2", "--zzz"],

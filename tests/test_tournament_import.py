@@ -99,19 +99,21 @@ def test_no_rows_are_imported_that_could_not_be_read(debate: Run, monkeypatch: p
 
 
 def test_repeats_count_by_their_numbers(debate: Run) -> None:
-    """The order of the rows does not decide which judging is the panel's. What is no number counts after the numbers of
-    its judge and debate, in order, and changes none of another debate; a note says so."""
+    """The least number of a judge and debate, not the first row, is the panel's judging, whatever numbers others have.
+    What is no number counts after the numbers of its judge and debate, in order; a note says so."""
     for later, first in (
         [["1"], ["0"]],
         [["2"], ["1.0"]],
         [["1"], [""]],
         [["20260102"], ["20260101"]],
         [["1"], ["00", "0"]],
+        [[str(rows.MAX_COUNT), "x"], ["3"]],
     ):
-        ballots = [row("d1", "a", "b", "con", repeat=repeat) for repeat in later]
+        other = row("d2", "a", "b", "pro", "j2", repeat="1")
+        ballots = [other, *(row("d1", "a", "b", "con", repeat=repeat) for repeat in later)]
         ballots += [row("d1", "a", "b", "pro", repeat=repeat) for repeat in first]
         import_rows(debate, ballots)
-        assert [(one["model"], one["won"]) for one in ratings(debate)["elo"]] == [("a", 1), ("b", 0)], first
+        assert [(one["model"], one["won"]) for one in ratings(debate)["elo"]] == [("a", 2), ("b", 0)], first
         shutil.rmtree("t")
     note = "`repeat` that is not 0, 1, 2 ..., numbered after those by order of rows"
     for words in (["first", "second"], ["", "second"], ["?"], ["-1"], ["1.5"]):
@@ -197,9 +199,14 @@ def test_a_judge_votes_once(debate: Run) -> None:
 
 def test_a_day_without_hyphens_is_a_date(debate: Run) -> None:
     """It looks like a number of seconds, in 1970, and so does a year alone, which is no time."""
-    times = ("20260101", "1767225600", "2026")
+    times = ("20260102", "1767225600", "2026")
     printed = import_rows(debate, [row(f"d{n}", "a", "b", "pro", when=time) for n, time in enumerate(times)])
-    assert {one.created for one in read_rows("t").debates} == {"2026-01-01T00:00:00.000000Z", ""}
+    assert {one.created for one in read_rows("t").debates} == {
+        "2026-01-02T00:00:00.000000Z",
+        "2026-01-01T00:00:00.000000Z",
+        "",
+    }
+    assert [one["debate"] for one in table("debates")] == ["d2", "d1", "d0"]
     assert "Times that can't be read, taken as unknown: 1 (the first: '2026', line 4)." in printed["notes"]
 
 

@@ -74,7 +74,7 @@ def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
     assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("second", 1)}
     decided = "decided by the judging that was begun first: x/1.journal.jsonl of x/c.journal.jsonl."
     assert {note for note in rows.notes if "judg" in note} == {
-        "A journal is left out: x/2.journal.jsonl: stand-ins judge it again.",
+        "A journal is left out: x/2.journal.jsonl: stand-ins argued the debate, or judge it again.",
         f"1 debate without a judge {decided}",
         "In 1 debate without a judge a later judging has another winner than the first: x/0.journal.jsonl of "
         "x/c.journal.jsonl.",

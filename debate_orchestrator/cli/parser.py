@@ -21,6 +21,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util.errors import FORMER_NAMES
 from debate_orchestrator.util.sanitize import one_line
 
 
@@ -218,8 +219,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _suggestion(word: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, as a question; empty if none is near. Dashes do not count: otherwise `--x`
-    would be like `--a`."""
+    """The name that was probably meant, as a question: that of today for a former one, or the nearest; empty if there
+    is none. Dashes do not count: otherwise `--x` would be like `--a`."""
     letters = {name.replace("-", ""): name for name in names}
+    word = FORMER_NAMES.get(word.removeprefix("--").replace("-", "_"), word)
     matches = difflib.get_close_matches(word.replace("-", "").replace("_", ""), letters, 1)
     return f", did you mean {letters[matches[0]]}?" if matches else ""

@@ -10,9 +10,9 @@ import csv
 import hashlib
 import io
 import json
+import math
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -449,26 +449,23 @@ class _Collector:
 
 
 def _with_final_ballots_marked(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
-    """The ballots, with `final` on each judge's ballot on the whole debate, and with repeats numbered from 0: as the
-    file numbers them, others after those of their judge as they occur. The final ballot is the one without a turn, if
-    there is one, or else the one after the debate's last turn."""
-    last: dict[str, int] = {}
-    numbers, next_numbers = dict[tuple[Any, ...], int](), Counter[tuple[str, str]]()
-    least, without_turn = min((repeat for *_, repeat in ballots if isinstance(repeat, int)), default=0), set()
+    """The ballots, with `final` on each judge's ballot on the whole debate, and with each judge's judgings of a
+    debate numbered from 0: in the order of their numbers, and those without one after them, as they occur. The final
+    ballot is the one without a round, if there is one, or else the one after the debate's last round."""
+    last, repeats = dict[str, int](), dict[tuple[str, str], dict[int | str, int]]()
+    without_round = set()
     for debate, judge, number, mirrored, repeat in ballots:
         last[debate] = max(last.get(debate, 0), number or 0)
+        repeats.setdefault((debate, judge), {})[repeat] = 0
         if number is None:
-            without_turn.add((debate, judge, mirrored, repeat))
-        if isinstance(repeat, int):
-            numbers[debate, judge, repeat] = repeat - least
-            next_numbers[debate, judge] = max(next_numbers[debate, judge], repeat - least + 1)
+            without_round.add((debate, judge, mirrored, repeat))
+    for found in repeats.values():
+        in_order = sorted(found, key=lambda repeat: repeat if isinstance(repeat, int) else math.inf)
+        found.update((repeat, place) for place, repeat in enumerate(in_order))
     marked = []
     for (debate, judge, number, mirrored, repeat), ballot in ballots.items():
-        is_last = number is None or (number == last[debate] and (debate, judge, mirrored, repeat) not in without_turn)
-        if (debate, judge, repeat) not in numbers:
-            numbers[debate, judge, repeat] = next_numbers[debate, judge]
-            next_numbers[debate, judge] += 1
-        marked.append(ballot.model_copy(update={"repeat": numbers[debate, judge, repeat], "final": is_last}))
+        is_last = number is None or (number == last[debate] and (debate, judge, mirrored, repeat) not in without_round)
+        marked.append(ballot.model_copy(update={"repeat": repeats[debate, judge][repeat], "final": is_last}))
     return marked
 
 

@@ -387,7 +387,7 @@ def _judgings(
         elif not has_speeches_of(debate.report, source.report):
             problem = f"{name_of(debate.path)}: its speeches are not those of {name_of(source.path)}."
         elif debate.report.run.rehearsed:
-            problem = f"{name_of(debate.path)}: stand-ins judge it again."
+            problem = f"{name_of(debate.path)}: stand-ins argued the debate, or judge it again."
         elif debate.report.status != "complete":
             problem = f"{name_of(debate.path)}: its judging is not finished."
         else:
