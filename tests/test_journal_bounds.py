@@ -199,6 +199,9 @@ def test_a_journal_that_was_written_can_be_read(here: Path, monkeypatch: pytest.
     with JournalWriter.create("x.journal.jsonl", opened_event()) as writer:
         limit = os.path.getsize("x.journal.jsonl") + 210_000
         monkeypatch.setattr(journal, "MAX_FILE_SIZE", limit)
+        with monkeypatch.context() as patched:  # the turn of a host or a person, which is no call, takes no room
+            patched.setattr(journal, "REPLY_ROOM", limit)
+            writer.append(CallIntended(turn_id="0.opening.a", brief_digest="0" * 64, spec="host"))
         for _ in range(9):
             writer.append(CallFailed(turn_id="1.opening.a", spec="x", problem="It broke off.", reply=reply))
             writer.append(Rejected(turn_id="1.opening.a", problems=("It is empty.",), reply=reply))
@@ -221,7 +224,7 @@ def test_a_journal_that_was_written_can_be_read(here: Path, monkeypatch: pytest.
     ]
     assert 1 < kept.count(True) < 17 and kept == sorted(kept, reverse=True)
     assert all(event.reply and event.reply.cost == 0.5 for event in unused) and "not kept" in str(unused[-2:])
-    found = [len(event.reply.found_pages) for event in events if isinstance(event, Spoke)]
-    assert n > 0 and 0 in found and 1 in found
+    found = [(len(event.reply.found_pages), event.reply.dropped_pages) for event in events if isinstance(event, Spoke)]
+    assert n > 0 and {*found} == {(0, 1), (1, 0)}
     assert all(event.reply.text == reply.text for event in events if isinstance(event, Spoke))
     assert len(read("x.journal.jsonl").entries) == len(events) and os.path.getsize("x.journal.jsonl") <= limit

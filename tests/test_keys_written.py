@@ -17,7 +17,7 @@ from debate_orchestrator.storage.files import encoded, write_atomic, write_new
 from debate_orchestrator.tournament.spec_file import parse_spec
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.data import read_mapping
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.redact import Redactor
 
 pytestmark = pytest.mark.usefixtures("few_draws", "no_models")
@@ -117,6 +117,10 @@ def test_a_draft_is_kept_as_typed(here: Path, monkeypatch: pytest.MonkeyPatch) -
     ballot = filing.file_ballot("r.ballots", value)
     assert read_mapping(ballot) == {"reviewer": "Ann [key]", "reason": "[key]"}
     assert [path.name for path in Path("r.ballots").iterdir()] == [Path(ballot).name] and not holds_key(ballot)
+
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")  # by the digits of this process, no other would find it again
+    with pytest.raises(BadFile, match="can't be kept for the next process"):
+        filing.file_ballot("r.ballots", value)
 
 
 def test_a_spec_with_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

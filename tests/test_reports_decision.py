@@ -13,8 +13,10 @@ from scripted_debates import entries, events, label, report_model, shipped_forma
 from scripted_replies import ballot, dissent, final
 
 from debate_orchestrator.core import tally
+from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import NO_DECISION
+from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import decision_brief, markdown
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -39,6 +41,19 @@ def answer(model: ReportModel) -> str:
 def earlier(name: str) -> ReportModel:
     """A debate that an earlier version held."""
     return build_report(read(EARLIER / f"{name}{JOURNAL}").entries)
+
+
+def test_pages_that_found_no_room() -> None:
+    """The report names the turns whose pages a long journal left out."""
+    lines = read(EARLIER / f"rewrite-in-rust{JOURNAL}").entries
+    n, spoke = next((n, line.event) for n, line in enumerate(lines) if isinstance(line.event, Spoke))
+    reply = spoke.reply.model_copy(update={"found_pages": (FoundPage(url="https://x.example", quote=""),)})
+    lines[n] = lines[n]._replace(event=spoke.model_copy(update={"reply": reply.without_pages()}))
+    (note,) = (note for note in build_report(lines).notes if note.kind == "pages dropped")
+    assert (note.text, note.turn) == (
+        f"The journal had no room for the pages that a search found in {spoke.turn_id}.",
+        spoke.turn_id,
+    )
 
 
 @for_each(

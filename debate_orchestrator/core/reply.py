@@ -104,6 +104,8 @@ class Reply(JournaledModel):
     called: bool = False
     """Whether it came back from a call of ours, which may be paid for."""
     found_pages: tuple[FoundPage, ...] = Field(default=(), alias="found")
+    dropped_pages: int = Field(default=0, ge=0, exclude_if=lambda count: not count)
+    """The number of pages that a search found and the journal had no room for."""
     unsupported: tuple[str, ...] = Field(default=(), alias="lacked")
     """Requested features that the provider does not support: `structured output`, `search`."""
     received: Annotated[int | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
@@ -116,3 +118,6 @@ class Reply(JournaledModel):
 
     def without_words(self) -> Reply:
         return self.model_copy(update={"text": "", "found_pages": ()})
+
+    def without_pages(self) -> Reply:
+        return self.model_copy(update={"found_pages": (), "dropped_pages": len(self.found_pages)})

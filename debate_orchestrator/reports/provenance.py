@@ -150,6 +150,9 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
             yield _info("sources", summary)
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "No source that the debaters cite was looked up: this format has no seat for that.")
+    if turns := [turn.id for turn in schedule.turns_taken(debate) if debate.reply(turn).dropped_pages]:
+        text = f"The journal had no room for the pages that a search found in {', '.join(turns)}."
+        yield _warning("pages dropped", text, turns[0] if len(turns) == 1 else None)
     for seat, features in _by_seat(debate, lambda reply: reply.unsupported).items():
         name = debate.format.name_of(seat)
         yield _warning("unavailable", f"Not available from the provider of {name}: {', '.join(features)}.")

@@ -436,6 +436,6 @@ def ballot_path(folder: str, reviewer: str) -> str:
     name = signed_name(reviewer)
     stem = stem_of(filed_name := redact(name))
     if filed_name != name:
-        name = normalize_unicode(name, "NFC")
-        stem = stem[:-_DIGITS] + hmac.new(reply_code.secret(), name.encode(), "sha256").hexdigest()[:_DIGITS]
+        text = b"ballot\0" + normalize_unicode(name, "NFC").encode()
+        stem = stem[:-_DIGITS] + hmac.new(reply_code.stored_secret(), text, "sha256").hexdigest()[:_DIGITS]
     return os.path.join(folder, stem + SUFFIX)

@@ -255,7 +255,7 @@ class JournalWriter:
         if isinstance(event, CallFailed | Rejected) and self._length + len(line) > MAX_FILE_SIZE // 2:
             line, entry = make_line(event.without_words(), entry.at, self.entries)
         elif isinstance(event, ReplyEvent) and self._length + len(line) > maximum:
-            reply = event.reply.model_copy(update={"found_pages": ()})
+            reply = event.reply.without_pages()
             line, entry = make_line(event.model_copy(update={"reply": reply}), entry.at, self.entries)
         new = WaitingLine(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else "")
         if self._length + len(line) > (maximum if isinstance(event, CallIntended) else MAX_FILE_SIZE):
