@@ -229,6 +229,8 @@ LINES = {
     "<mailto:x/onfocus=y>": "&lt;mailto:x/onfocus=y\\>",
     "2024 was a year. 2026-02-03": "2024 was a year. 2026-02-03",
     "two\nlines": "two lines",
+    "a ==x== and a == b": "a =\u2060=x=\u2060= and a == b",
+    "[[a b]](https://a.example/)": "[\u2060[a b]](https://a.example/)",
     "\u200b": "",
     ": x": "\u2060: x",
     "![x](https://a.b/c)": "\u2060!\\[x\\](https\\://a.b/c)",
@@ -321,10 +323,8 @@ def kinds(markdown: str, reader: str) -> list[str]:
 
 def must_begin_nothing(text: str) -> None:
     """Wherever a line of others stands, it is text with links and code that were links and code before."""
-    line, own_links = (
-        inline_markdown(text),
-        set(links(sanitize.one_line(text).replace("$", ""))),
-    )  # formulas are no links
+    line = inline_markdown(text)
+    own_links = set(links(sanitize.one_line(text).replace("$", "S")))  # formulas are no links
     for place in PLACES:
         made = place.format(line)
         for reader in reading.READERS:
@@ -495,3 +495,13 @@ def test_a_link_that_names_another_host_shows_its_own(link: tuple[str, str]) -> 
     assert shown_text(quote_speech(text)) == f"> {after}"
     line = after.replace("b**ank.c**om", "bank.com").replace("\\", "")
     assert shown_text(inline_markdown(text)) == line.replace("https：//", "https：\\//").replace("：\\", "：")
+
+
+@for_each(["[git**hub**](/)[.com](/)", "[github](/).com", "git[hub](/)[.c](/)om", "[https:/](/)[/github](/)[.com](/)"])
+def test_links_that_touch_name_a_host_together(text: str) -> None:
+    """What stands right before and behind a link belongs to the host that a reader sees in its words."""
+    linked, count = text.replace("(/)", "(https://evil.example/)"), text.count("(/)")
+    assert [function(linked).count(" (evil.example)") for function in (quote_speech, inline_markdown)] == [count] * 2
+    assert [page(linked).count(" https://evil.example/") for page in (writer.speech, writer.line)] == [count] * 2
+    apart = "[github](https://evil.example/) [.com](https://evil.example/), [it](https://a.example/x). And."
+    assert shown_text(inline_markdown(apart)) == apart

@@ -64,6 +64,7 @@ def of_line(text: str, *, for_markdown: bool = False) -> list[Token]:
     if not _is_laid_out(text):
         return []
     (line,) = parser(of_lines=True, for_markdown=for_markdown).parseInline(text, {})
+    note_what_touches_links(line.children or [])
     return [] if _is_deep([line]) else [token for token in line.children or [] if token.tag not in ("em", "strong")]
 
 
@@ -107,14 +108,43 @@ def words_in(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", unquote(unescape(text)).casefold())
 
 
-_DOTS = str.maketrans(dict.fromkeys("。·•‧∙⋅ꓸ۔", "."))
+_MAX_HOST_LENGTH = 253
+_TOUCHING = "touching"
+
+
+def note_what_touches_links(tokens: Sequence[Token]) -> None:
+    """Notes at each link of a line the text right before and behind it, up to a blank (see `names_another_host`)."""
+    places, text = list[tuple[Token, int]](), ""
+    for token in tokens:
+        text += "\n" if token.type in ("softbreak", "hardbreak") else token.content
+        if token.type in ("link_open", "link_close"):
+            places.append((token, len(text)))
+    for (token, start), (_, end) in zip(places[::2], places[1::2], strict=False):
+        token.meta[_TOUCHING] = touching(text[max(0, start - _MAX_HOST_LENGTH) : start], text[end:][:_MAX_HOST_LENGTH])
+
+
+def touching(before: str, after: str) -> tuple[str, str]:
+    """What of the texts on both sides of another touches it."""
+    return re.split(r"\s", before)[-1], re.split(r"\s", after, maxsplit=1)[0]
+
+
+def touching_link(token: Token) -> tuple[str, str]:
+    """What was noted at a link."""
+    before, after = token.meta.get(_TOUCHING, ("", ""))
+    return before, after
+
+
+_DOTS = str.maketrans(dict.fromkeys("。·•‧∙⋅ꓸ۔⸳⸱ᐧꞏ･𐄁", "."))
 """Characters that are read as the dot of a host, or are one in an address."""
 _HOST = re.compile(r"(?<![\w-])((?:[\w-]+\.){1,20}[^\W\d_][\w-]+|\d{1,3}(?:\.\d{1,3}){3})(?:[:/]\S*)?")
 """What looks like a host in the text of a link, and its path: `label.tld`, or four numbers."""
 
 
-def names_another_host(text: str, url: str) -> bool:
-    """Whether the text of a link, as they are shown, name a host other than the one that it leads to."""
+def names_another_host(text: str, url: str, around: tuple[str, str] = ("", "")) -> bool:
+    """Whether the text of a link, as it is shown, names a host other than the one that it leads to, alone or with the
+    text `around` it that touches it."""
+    if any(around) and names_another_host(around[0] + text + around[1], url):
+        return True
     plain = sanitize.INVISIBLE.sub("", sanitize.normalize_unicode(text.translate(_DOTS))).translate(_DOTS).casefold()
     own = host_of(url) or url.rpartition("@")[2].partition("?")[0]  # of a letter
     return any(host.removeprefix("www.") != own.casefold().removeprefix("www.") for host in _HOST.findall(plain))

@@ -49,6 +49,10 @@ _STRUCTURE = re.compile(
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have, and links."""
+_NOT_SHOWN = re.compile(rf"\]\({PLAIN_ADDRESS}\)|[\[*_~`\\]")
+"""Marks of links and emphasis, which a reader does not see."""
+_MAX_AROUND = 600
+"""Characters before and after a link in which a host is looked for, with the addresses of other links."""
 _BOX = r"!|\?\?\?|===|///|%(?=.)|\+\+\+|\([^()\n]*\)="
 """What begins a box, which may be folded or covered, a comment, a mark of a place."""
 _HEADING = re.compile(
@@ -142,18 +146,28 @@ def _separated(found: re.Match[str]) -> str:
     return (
         f"{found[0]}{_JOINER}"
         if found["to"] is None
-        else _link(_STRUCTURE.sub(_separated, found["text"]), found["to"], re.sub(r"[*_~`\\]", "", found["text"]))
+        else _link(
+            _STRUCTURE.sub(_separated, found["text"]),
+            *(found["to"], _NOT_SHOWN.sub("", found["text"])),
+            layout.touching(
+                _NOT_SHOWN.sub("", found.string[max(0, found.start() - _MAX_AROUND) : found.start()]),
+                _NOT_SHOWN.sub("", found.string[found.end() : found.end() + _MAX_AROUND]),
+            ),
+        )
     )
 
 
-def _link(text: str, url: str, words: str) -> str:
-    """A link of a speaker's with this text. If the words of it name another host than its own, that follows."""
-    if not layout.names_another_host(words, url):
+def _link(text: str, url: str, words: str, around: tuple[str, str]) -> str:
+    """A link of a speaker's with this text. If its words, or they with what touches them, name another host than its
+    own, that follows."""
+    if not layout.names_another_host(words, url, around):
         return f"[{text}]({url})"
     return f"[{text}]({url}) ({escaped(urlsplit(url).hostname or url.partition(':')[2])})"
 
 
-_SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE})", re.IGNORECASE)
+_MARKED = r"(?<!=)=(?==(?!=)\S)|(?<=[^\s=])=(?==(?!=))"
+"""The first of two signs that begin or end marked words in some programs."""
+_SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE}|{_MARKED})", re.IGNORECASE)
 _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::))")
 """The beginning of a list, a rule or the like at the start of a line, where `_SIGNS` leaves it alone."""
 
@@ -237,7 +251,8 @@ def _pieces(tokens: Iterator[Token]) -> Iterator[tuple[bool, str]]:
             is_image = before.endswith("!")
             if url and not title and not is_image and layout.words_in(words) and not _ADDRESS_IN_WORDS.search(words):
                 label = _written(inside)
-                yield True, _link(f"{_JOINER}{label}" if label[0] in "^!" else label, url, words)
+                label = f"{_JOINER}{label}" if label[0] in "^![" else label
+                yield True, _link(label, url, words, layout.touching_link(token))
             else:
                 yield from ((False, "["), *_pieces(iter(inside)))
                 yield False, f']({url} "{title}")' if title else f"]({url})"

@@ -228,12 +228,15 @@ def _restyle(tokens: Sequence[Token]) -> None:
 
 def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
     """The content of a line, with links that hide nothing: their titles, and addresses without text, are shown."""
-    href, title, text = "", "", ""
+    href, title, text, around = "", "", "", ("", "")
+    layout.note_what_touches_links(tokens)
     for token in tokens:
         if token.type == "link_open":
             href, title, text = str(token.attrs.get("href", "")), str(token.attrs.get("title", "")), ""
-            token.attrs = {"href": href, "rel": REL} if href else {}
-        elif token.type == "link_close" and (not layout.words_in(text) or layout.names_another_host(text, href)):
+            token.attrs, around = {"href": href, "rel": REL} if href else {}, layout.touching_link(token)
+        elif token.type == "link_close" and (
+            not layout.words_in(text) or layout.names_another_host(text, href, around)
+        ):
             yield Token("text", "", 0, content=f" {href}" if text else href)
         text += token.content
         yield token
