@@ -495,13 +495,3 @@ def test_a_link_that_names_another_host_shows_its_own(link: tuple[str, str]) -> 
     assert shown_text(quote_speech(text)) == f"> {after}"
     line = after.replace("b**ank.c**om", "bank.com").replace("\\", "")
     assert shown_text(inline_markdown(text)) == line.replace("https：//", "https：\\//").replace("：\\", "：")
-
-
-@for_each(["[git**hub**](/)[.com](/)", "[github](/).com", "git[hub](/)[.c](/)om", "[https:/](/)[/github](/)[.com](/)"])
-def test_links_that_touch_name_a_host_together(text: str) -> None:
-    """What stands right before and behind a link belongs to the host that a reader sees in its words."""
-    linked, count = text.replace("(/)", "(https://evil.example/)"), text.count("(/)")
-    assert [function(linked).count(" (evil.example)") for function in (quote_speech, inline_markdown)] == [count] * 2
-    assert [page(linked).count(" https://evil.example/") for page in (writer.speech, writer.line)] == [count] * 2
-    apart = "[github](https://evil.example/) [.com](https://evil.example/), [it](https://a.example/x). And."
-    assert shown_text(inline_markdown(apart)) == apart
