@@ -441,7 +441,8 @@ def test_a_key_that_private_reasoning_parts_is_not_shown_in_a_browser() -> None:
     """It becomes whole only when the reasoning is left out, so its beginning is held back until that is known."""
     debate = fold([opened_event()])
     reply, shown = StreamedReply(debate, debate.due[0]), list[str]()
-    for char in f"So: {KEY[:10]}<|start_thinking|>hm\n<|end_thinking|>\n{KEY[10:]} it is, and so on for as long as a page waits for.":
+    parted = f"So: {KEY[:10]}<|start_thinking|>hm\n<|end_thinking|>\n{KEY[10:]}"
+    for char in f"{parted} it is, and so on for as many words as a page shows at once.":
         reply.pieces.append(char)
         reply.take()
         shown.append(reply.shown)
