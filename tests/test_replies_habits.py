@@ -196,10 +196,10 @@ def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, bool]) ->
         assert read(dumped(debate, VERDICT | {"winner": winner}), debate).data["winner"] == "b"
 
 
-@for_each(["No", "no", "NO."])
+@for_each(["No", "no", "NO.", "Yes", "yes"])
 def test_a_word_for_nothing_that_is_a_position_is_asked_again(written: str) -> None:
-    """`No` says that nobody conceded, or that the side whose position it is did: neither is guessed."""
-    with pytest.raises(BadReply, match="conceded"):
+    """`No` says that nobody conceded, or that the side whose position it is did: neither is guessed. So with `Yes`."""
+    with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
         read(dumped(YES_OR_NO, BALLOT | {"conceded": written}), YES_OR_NO)
 
 

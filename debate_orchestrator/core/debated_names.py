@@ -19,10 +19,10 @@ from debate_orchestrator.util.sanitize import INVISIBLE, normalize_unicode
 _WORD = r"A-Za-z0-9\u00c0-\u1fff"
 """What makes a letter a part of a word. Scripts without spaces (`方案A`) don't."""
 _NO_NOUN = (
-    r"(?:again|against|also|am|and|are|as|at|be|because|been|before|but|by|can|cannot|could|did|do|does|for|from|had|has|"
-    r"have|he|her|here|his|how|however|if|in|into|is|it|itself|less|may|might|more|must|never|nor|not|now|of|on|only|or|"
-    r"our|per|rather|shall|she|should|since|so|still|than|that|the|then|there|therefore|they|this|though|thus|to|too|"
-    r"until|upon|versus|via|vs|was|we|were|when|where|whereas|which|while|who|whose|why|will|with|without|won|would|"
+    r"(?:again|against|also|am|and|are|as|at|be|because|been|before|but|by|can|cannot|could|did|do|does|during|first|for|from|had|has|"
+    r"have|he|her|here|his|how|however|if|in|into|is|it|itself|less|like|may|might|more|must|neither|never|no|nor|not|now|of|on|only|"
+    r"or|our|per|rather|shall|she|should|since|so|still|than|that|the|then|there|therefore|they|this|though|thus|to|too|twice|"
+    r"under|until|upon|versus|via|vs|was|we|were|when|where|whereas|which|while|who|whose|why|will|with|without|won|would|"
     r"yet|you)(?![\w-])"
 )
 """Words that follow a name, and no article."""
@@ -37,7 +37,7 @@ _PAST = (
 _ARTICLE = re.compile(
     # `A carbon tax`, at the beginning of a text, a paragraph, a sentence or an item of a list
     r"(?:\A|(?<=[.!?][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
-    rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed)(?![\w’'-])|(?!one|once|eu)[aeio])[^\W\d_]{{2,}})"
+    rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed|ly)(?![\w’'-])|(?!one|once|eu)[aeio])[^\W\d_]{{2,}})"
     # `a carbon tax`, `a "fair" price`, anywhere
     rf"|(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_NO_NOUN}))[\"“‘«]?[^\W_])",
     re.MULTILINE,
@@ -77,7 +77,8 @@ def _has_letter(letters: Collection[str], text: str) -> bool:
 def _tag_pattern(seat: Seat) -> str:
     """The pattern of a tag, in any case and joined to a word too (`DeepSeekR1`); of one that names its side in brackets
     alone, with the bracket."""
-    any_gap = r"[\W_]{0,2}".join(map(re.escape, seat.tag.replace(" ", "")))
+    any_gap = r"[\W_]{0,2}0{0,3}".join(map(re.escape, seat.tag.replace(" ", "")))
     if not tag_names_side(seat):
         return rf"\[\s*(?i:{any_gap})(?![^\W_])"
-    return rf"(?:(?<![^\W_])(?i:{any_gap})|(?<=[a-z]){any_gap})(?![^\W_])"
+    end = r"(?!\d)" if seat.tag[-1].isdecimal() else r"(?![^\W_])"  # `R1S` has `R1`
+    return rf"(?:(?<![^\W_])(?i:{any_gap})|(?<=[a-z]){any_gap}){end}"

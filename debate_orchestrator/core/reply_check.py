@@ -233,7 +233,7 @@ def _expected_value(field: Field, context: ShapeContext) -> str:
         case "flag":
             return "true or false"
         case "choice":
-            return f"one of {join_names(field.options or context.sides)}"
+            return f"one of {join_names([*(field.options or context.sides), *(['null'] * field.optional)])}"
         case "choices":
             return f"a list of any of {join_names(field.options or context.sides)}"
         case "turn":

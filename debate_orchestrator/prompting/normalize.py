@@ -127,9 +127,10 @@ class _Normalizer:
         return {(key_names[key] if times[key_names[key]] == 1 else "") or key: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
+        if field.optional and self._has_two_meanings(field, value):
+            return value  # it is asked for again
         if field.optional and _means_nothing(field, value):
-            # `No` may also be a side's position: a value with two meanings is asked for again.
-            return value if self._means_side(field, value) else self._change(where, value, empty_value(field))
+            return self._change(where, value, empty_value(field))
         keys = field.keys(self.shape_context)
         if value is None and not keys and field.kind in ("list", "choices", "turns"):
             return self._change(where, value, [])
@@ -137,9 +138,11 @@ class _Normalizer:
             return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
 
-    def _means_side(self, field: Field, value: Any) -> bool:
-        """Whether a choice is a side's position, such as `No`, though it may mean nothing elsewhere."""
-        return field.kind == "choice" and self._option(field, value) in self.sides
+    def _has_two_meanings(self, field: Field, value: Any) -> bool:
+        """Whether a choice that may be left empty is a side's position, such as `No`, and an answer to whether there is
+        one."""
+        is_answer = field.kind == "choice" and isinstance(value, str) and plain_phrase(value) in _NO_OPTION | {*_FLAGS}
+        return is_answer and self._option(field, value) in self.sides
 
     def _each(self, keys: tuple[str, ...], value: Any, where: str, read_value: Callable[[Any, str], Any]) -> Any:
         if not isinstance(value, dict):

@@ -199,6 +199,7 @@ def test_a_tag_alone_names_its_side() -> None:
 VERBS = (
     *("delivered 98 of 100 orders", "harmed 61 patients", "reduced it by 30%", "cut costs", "took 3 days"),
     *("came first", "cost less", "worked well", "is safe", "can win", "also ran", "even won", "improves sleep"),
+    *("significantly reduced mortality", "neither cured nor harmed", "under load fails", "like placebo did so"),
 )
 COULD_NAME = [
     *("Researchers A and B", "Two researchers, A and C", "researcher “A”", "researcher (A)", "researcher #A"),
@@ -252,7 +253,15 @@ def test_what_is_debated_could_have_a_sides_name() -> None:
     material. So could words where names are words, and pages."""
     plain = opened(1).with_settings(positions={"a": "Yes.", "b": "No."}, mirror=True)
     placeholder = plain.with_settings(positions={side: f'An answer of {side.upper()} to "Is it so?"' for side in "ab"})
-    of_tags = ("Is DeepSeek R1 good?", "DeepSeekR1?", "deepseek-r1?", "R2: all is kept.", "R**1**")
+    of_tags = (
+        "Is DeepSeek R1 good?",
+        "DeepSeekR1?",
+        "deepseek-r1?",
+        "R2: all is kept.",
+        "R**1**",
+        "A Rivian R1S?",
+        "R01: fast.",
+    )
     for text in (*COULD_NAME, *of_tags, "every researcher a salary", *NO_NAME):
         for event in (
             plain.with_settings(topic=text),
