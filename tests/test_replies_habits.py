@@ -184,6 +184,7 @@ def test_what_has_one_meaning_is_read(habit: str) -> None:
 @for_each(
     [
         *[("R1", "R1", False), ("R1", "r1.", False), ("R3", "R3", True), ("R3", "Side B", True)],
+        *[("Treatment A", "A", False), ("Treatment B", "B", True), ("A tram", "Side B", True)],
         *[("a", "A", False), ("A", "B", True), ("A wins", "A wins", False), ("Pro", "Pro", False)],
     ]
 )

@@ -146,7 +146,13 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     }
     # A tag may be a word of what is debated, so it is not read as its side, but no other side is read from it either.
     tags = {side: format.seats[side].tag for side in phrases}
-    meanings = [of_side | {tags[side], phrase(tags[side])} for side, of_side in phrases.items()]
+    # So with a letter that stands in the position of the other side alone: `A`, where B argues for `Treatment A`.
+    letters = {side: {*re.findall(r"(?<=\w )[A-Z]\b", positions[holder])} for side, holder in holders.items()}
+    shared = set[str].intersection(*letters.values())
+    meanings = [
+        of_side | {tags[side], phrase(tags[side])} | {letter.lower() for letter in letters[side] - shared}
+        for side, of_side in phrases.items()
+    ]
     return {
         side: frozenset(
             text
