@@ -225,6 +225,7 @@ def test_what_is_debated_keeps_its_letters_and_names() -> None:
         made = compared(debated("1", say, **setup), debated("2", say, positions=SWAPPED, **setup))
         assert [claim.text for claim in made.dissent] == ["Vendor A beats B, says Researcher A."] * 2
         assert [question.text for question in made.questions] == ["Is vendor A quick?"] * len(made.questions)
+        assert [note for note in made.notes if note.startswith("Texts of run 2 keep its names")], "it says so"
 
 
 @cache

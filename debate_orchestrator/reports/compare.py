@@ -108,6 +108,11 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     for run in runs[1:]:
         if run.mirror:
             yield f"In run {run.number} the sides are swapped; here they have their letters of run 1."
+            if run.names_stay:
+                rules = run.report.rules
+                a, b = rules.name_of(rules.sides[0]), rules.name_of(rules.sides[-1])
+                why = "since what is debated could mean them"
+                yield f"Texts of run {run.number} keep its names, {why}: {a} there is {b} here, and {b} is {a}."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
     first_runs: dict[str, int] = {}
