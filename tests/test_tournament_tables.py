@@ -172,7 +172,7 @@ def test_journals_become_the_same_rows(debate: Run) -> None:
         ("d1", "Is it so?", "x:one", "tie", "True"),
         ("d2", "Is it so?", "x:one", "pro", "True"),
         ("d3", "Is it so?", "x:one", "", "False"),
-        ("r", "Is it so?", "stand-in for x:one", "con", "True"),
+        ("r", "Is it so?", "stand-in for x:one", "", "True"),
     ]
     assert {one["debate"] for one in table("debates") if one["rehearsed"] == "True"} == {"r"}
     assert [one["count"] for one in table("winner_counts")] == ["1", "0", "1"]

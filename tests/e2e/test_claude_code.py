@@ -46,6 +46,7 @@ CHOICES = {
     "do you have specific positions in mind?": "auto",
     "How many debate rounds? (Default: 3)": "2 (Recommended)",
     "How strict should the judge be?": "Lenient",
+    "figures and facts, for both sides to use?": "no",
     "Correct?": "Yes (Recommended)",
     "Where should I save the debate report?": "report.md",
     "Continue with this list of issues?": "Go on",
@@ -162,7 +163,7 @@ def _the_skill_was_listed_before_it_was_used(served: Served) -> None:
 def _the_dialogs_put_every_question(dialogs: list[list[str]], script: Script) -> None:
     asked = [[one["question"] for one in printed["questions"]] for printed in script.printed if "questions" in printed]
     assert dialogs == [*asked, [ISSUES["question"]]]
-    assert [len(questions) for questions in asked] == [4, 2]
+    assert [len(questions) for questions in asked] == [4, 3]
 
 
 def _started_agents(served: Served) -> set[str]:
