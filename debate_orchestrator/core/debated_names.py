@@ -71,7 +71,8 @@ def _has_letter(letters: Collection[str], text: str) -> bool:
     """Whether one of the letters or numbers stands alone in a text, in either case, or joined to a word (`VendorA`)."""
     capital, small = (f"(?:{'|'.join(map(change, letters))})" for change in (str.upper, str.lower))
     pattern = rf"(?:(?<![A-Z0-9]){capital}|(?<![{_WORD}]){small})(?![{_WORD}])"
-    return re.search(pattern, text) is not None
+    with_number = rf"(?<![A-Z])(?![0-9]){capital}(?![A-Za-z\u00c0-\u1fff])"  # `F-35A`, `A1`
+    return re.search(f"{pattern}|{with_number}", text) is not None
 
 
 def _tag_pattern(seat: Seat) -> str:

@@ -236,13 +236,16 @@ COULD_NAME = [
         "vendor\nA new",
         "方案A还是方案C",
         "4.beta.b",
+        "Is the F-35A the better F-35?",
+        "Is A4 a size?",
+        "Is vitamin B12 safe?",
     ),
     *(f"{before}A {verb}" for before in ("", "- ", "So it is. ", "vendor\n") for verb in VERBS),
 ]
 """What is debated, with something that could be a side's name, whatever the format."""
 NO_NAME = [
-    *("Is it so?", "A carbon tax works.", "No. A tax on sugar works.", "Plan AB is a plan", "Is A4 a size?"),
-    *("Is B2B dead?", "Is it worth a try or a look, as a team?", '# A plan\nIt has a "fair" price.', "Do cabs rob us?"),
+    *("Is it so?", "A carbon tax works.", "No. A tax on sugar works.", "Plan AB is a plan", "Is it AB1 or 1AB?"),
+    *("Is it worth a try or a look, as a team?", '# A plan\nIt has a "fair" price.', "Do cabs rob us?"),
     *("a carbon tax works", "Should researchers be paid more?", "- A new rule\n- A tram", "It cost\na lot"),
     *("A European plan. A one-off.", "“A new rule.” A Plan for Cities", "See R3, R10, XR1."),
 ]
