@@ -1,13 +1,14 @@
 """The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
-A judge may be shown the debate mirrored. Then within a phase the side that was shown first is shown last, and the sides
-change names, unless these stay. If the order no longer shows after which speech another was given, the entry says so.
+A judge may be shown the debate mirrored. Then within a phase each two sides that speak one after the other change
+places and, unless these stay, names. If the order no longer shows after which speech another was given, the entry says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby, pairwise, zip_longest
+from operator import attrgetter
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
@@ -48,17 +49,43 @@ def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
     turns = schedule.turns_heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
-    phases = groupby(turns, key=lambda turn: (turn.round, turn.after_rounds, turn.phase.title, turn.phase.triggered_by))
-    return [mirrored for _, group in phases for mirrored in _mirrored(debate, list(group))]
+    return [mirrored for phase in _phases(turns) for mirrored in _mirrored(debate, phase)]
+
+
+def _phases(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+    """The turns by phase. Two phases in which one side speaks alone, and then the other, are one."""
+    held: list[Turn] = []
+    for _, group in groupby(turns, key=attrgetter("round", "after_rounds", "phase.title", "phase.triggered_by")):
+        phase = list(group)
+        both = [turn for turn in (*held, *phase) if turn.phase.triggered_by is None]
+        if len(_runs(held)) == len(_runs(phase)) == 1 and len(_runs(both)) == 2:
+            held += phase
+        else:
+            yield held
+            held = phase
+    yield held
+
+
+def _runs(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """The turns in which the sides speak, those that one side has in a row together."""
+    return [list(run) for _, run in groupby((turn for turn in turns if turn.speaking), key=attrgetter("seat"))]
 
 
 def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntry]:
-    """The turns of one phase, mirrored: the last side first, under the other's name; other seats stay in place."""
-    speaking = [turn for turn in turns if turn.speaking]
-    before = {turn.id: earlier for earlier, turn in pairwise(speaking) if turn.phase.order == "in turn"}
-    remaining, entries = list(speaking), list[TranscriptEntry]()
+    """The turns of one phase, mirrored: of each two sides that speak in turn the second is shown first, under the
+    other's name; other seats stay in place."""
+    runs = _runs(turns)
+    pairs = zip_longest(runs[1::2], runs[::2], fillvalue=list[Turn]())
+    swapped = chain.from_iterable(chain.from_iterable(pairs))
+    in_turn = [turn for turn in turns if turn.speaking]
+    before = {
+        turn.id: earlier
+        for earlier, turn in pairwise(in_turn)
+        if turn.phase.order == "in turn" or earlier.phase.title != turn.phase.title
+    }
+    entries = list[TranscriptEntry]()
     for unmirrored in turns:
-        turn = remaining.pop() if unmirrored.speaking else unmirrored
+        turn = next(swapped) if unmirrored.speaking else unmirrored
         after = debate.mirror.turn_id(before[turn.id].id) if turn.id in before else None
         entries.append(entry(debate, turn, mirrored=True).model_copy(update={"after": after}))
     return entries

@@ -24,6 +24,7 @@ CASE = {
     "answers": {"kind": "turns", "unless": {"refused": True}},
     "stronger": {"kind": "choice", "unless": {"refused": True}},
 }
+OTHER = {"a": "b", "b": "a"}
 CHECKS = {"checks": {"kind": "list", "fields": {"turn": {"kind": "text"}, "state": {"kind": "text"}}}}
 
 
@@ -93,6 +94,21 @@ def test_what_is_told_of_a_speech() -> None:
     assert (second.cut, second.found, second.other_lines, second.declined) == (False, (), False, False)
     assert not judged({"1.speech.a": "Ben: I give up."}, private(forbids=[]))[1][0].other_lines
     assert not judged({"1.speech.a": "<thinking>\nBen: would give up.\n</thinking>So."}, private())[1][0].other_lines
+
+
+def test_each_two_sides_that_follow_each_other_change_places() -> None:
+    """So another side is first in the mirrored debate, also where it is A, B and A, or where each side has a
+    phase of its own; what was given before is said."""
+    apart = [phase(f"speech-{n}", side, title=f"Speech {n}") for n, side in enumerate("aba", start=1)]
+    alike = [step | {"title": "Argument", "order": "in turn"} for step in apart]
+    for steps, expected, after in (
+        (apart[:2], ["2.b", "1.a"], [1, None]),
+        (apart, ["2.b", "1.a", "3.a"], [1, None, None]),
+        (alike, ["2.b", "1.a", "3.a"], [1, None, 2]),
+    ):
+        _, _, mirrored = judged({}, make_format(round=[*steps, BALLOT]))
+        assert [f"{entry.turn.phase.name[-1]}.{OTHER[entry.turn.seat]}" for entry in mirrored] == expected
+        assert [entry.after and int(entry.after[-3]) for entry in mirrored] == after
 
 
 # Structured speeches
