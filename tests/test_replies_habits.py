@@ -28,7 +28,7 @@ from debate_orchestrator.util.errors import BadReply
 ROUND, FINAL, DISSENT = (
     play_debate(until=turn) for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
 )
-YES_OR_NO = play(fold([opened().with_settings(positions={"a": "Yes", "b": "No."})]), until="1.verdict.judge")[0]
+YES_OR_NO = play(fold([opened().with_settings(positions={"a": "Yes", "b": "Not yet."})]), until="1.verdict.judge")[0]
 
 
 def read(text: str, debate: DebateState) -> StructuredReplyGiven:
@@ -197,11 +197,12 @@ def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, bool]) ->
         assert read(dumped(debate, VERDICT | {"winner": winner}), debate).data["winner"] == "b"
 
 
-@for_each(["No", "no", "NO.", "Yes", "yes"])
-def test_a_word_for_nothing_that_is_a_position_is_asked_again(written: str) -> None:
-    """`No` says that nobody conceded, or that the side whose position it is did: neither is guessed. So with `Yes`."""
+@for_each(["Yes", "yes", "Not yet.", "not yet"])
+def test_no_concession_is_read_from_words_of_a_position(written: str) -> None:
+    """`Yes`, or `Not yet`, may say whether a side conceded: it is asked for again. `No` says that none did."""
     with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
         read(dumped(YES_OR_NO, BALLOT | {"conceded": written}), YES_OR_NO)
+    assert read(dumped(YES_OR_NO, BALLOT | {"conceded": "No"}), YES_OR_NO).data["conceded"] is None
 
 
 def test_keys_by_other_spellings_and_a_wrapper() -> None:

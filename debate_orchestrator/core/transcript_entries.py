@@ -1,7 +1,8 @@
 """The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
 A judge may be shown the debate mirrored. Then within a phase each two sides that speak one after the other change
-places and, unless these stay, names. If the order no longer shows after which speech another was given, the entry says so.
+places and, unless these stay, names. If the order no longer shows after which speech another was given, the entry says
+so.
 """
 
 from __future__ import annotations

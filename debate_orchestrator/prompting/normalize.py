@@ -56,10 +56,15 @@ class NormalizedReply(NamedTuple):
 
 
 def normalize(
-    shape: Mapping[str, Field], value: Any, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]]
+    shape: Mapping[str, Field],
+    value: Any,
+    shape_context: ShapeContext,
+    sides: Mapping[str, frozenset[str]],
+    positions: Iterable[str] = (),
 ) -> NormalizedReply:
-    """A reply of this shape, normalized, as a copy. `sides` are the phrases that mean each side."""
-    normalizer = _Normalizer(shape_context, sides)
+    """A reply of this shape, normalized, as a copy. `sides` are the phrases that mean each side, and
+    `positions` those of them that are the sides' positions."""
+    normalizer = _Normalizer(shape_context, sides, positions)
     record = normalizer.record(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
     return NormalizedReply(record, [*normalizer.changes, *([f"and {more} more changes"] if more else [])])
@@ -87,8 +92,10 @@ def unwrap(value: Any, names: Iterable[str], called: Iterable[str]) -> tuple[Any
 class _Normalizer:
     """Normalizes one reply, and keeps the changes so far."""
 
-    def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]]):
+    def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]], positions: Iterable[str]):
         self.shape_context, self.sides = shape_context, sides
+        # `Yes`, `false` or `Not yet` also say whether a side conceded at all.
+        self.no_names = frozenset((*_FLAGS, *positions))
         self.changes: list[str] = []
         """The first of the changes, a line each."""
         self.changed = 0
@@ -127,8 +134,6 @@ class _Normalizer:
         return {(key_names[key] if times[key_names[key]] == 1 else "") or key: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
-        if field.optional and self._has_two_meanings(field, value):
-            return value  # it is asked for again
         if field.optional and _means_nothing(field, value):
             return self._change(where, value, empty_value(field))
         keys = field.keys(self.shape_context)
@@ -137,12 +142,6 @@ class _Normalizer:
         if keys:
             return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
-
-    def _has_two_meanings(self, field: Field, value: Any) -> bool:
-        """Whether a choice that may be left empty is a side's position, such as `No`, and an answer to whether there is
-        one."""
-        is_answer = field.kind == "choice" and isinstance(value, str) and plain_phrase(value) in _NO_OPTION | {*_FLAGS}
-        return is_answer and self._option(field, value) in self.sides
 
     def _each(self, keys: tuple[str, ...], value: Any, where: str, read_value: Callable[[Any, str], Any]) -> Any:
         if not isinstance(value, dict):
@@ -225,7 +224,7 @@ class _Normalizer:
             return value
         whole = plain_phrase(value) or ""
         words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", whole)
-        readings = {words, whole, value.strip()} - {""}
+        readings = {words, whole, value.strip()} - {""} - (self.no_names if field.optional else set())
         phrases = {option: self.sides.get(option) or (phrase(option), *_SYNONYMS.get(option, ())) for option in options}
         matches = [option for option in options if not readings.isdisjoint(phrases[option])]
         return matches[0] if len(matches) == 1 else None

@@ -124,7 +124,9 @@ def _normalize_object(
     bare, wrapped = unwrap(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
     public = bare if is_stored else speech_rules.without_leading_pairs(debate, bare)
     private = ["private reasoning in the texts left out"] if public != bare else []
-    reading = normalize(shape, public, shape_context, _sides(debate, turn))
+    positions = debate.opened.settings.positions.values()
+    own_words = [words for position in positions for words in (phrase(position), position.strip())]
+    reading = normalize(shape, public, shape_context, _sides(debate, turn), own_words)
     return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
 
 
