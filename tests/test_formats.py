@@ -208,7 +208,7 @@ class Guest(FrozenModel):
 
 
 class Dinner(FrozenModel):
-    """A model that does not hang together where a guest is called Nobody."""
+    """A model that does not hang together where a guest is called Zoe."""
 
     host: str
     guests: tuple[Guest, ...]
@@ -218,7 +218,7 @@ class Dinner(FrozenModel):
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Dinner:
-        wrong = [(("guests", n), f"{one.name} comes") for n, one in enumerate(self.guests) if one.name == "Nobody"]
+        wrong = [(("guests", n), f"{one.name} comes") for n, one in enumerate(self.guests) if one.name == "Zoe"]
         wrong += [(("late",), f"{self.host} is late")] if self.late else []
         if wrong:
             raise InvalidFormat(wrong)
@@ -240,7 +240,7 @@ def test_what_fits_is_made() -> None:
     assert (made, problems) == (Dinner.model_validate(GOOD), [])
 
 
-MISFITS = [
+INVALID = [
     ({"hots": "Ann"}, "hots: 'hots' is not a key here. Did you mean 'host'?"),
     ({"guests": [{"nam": "Bob"}]}, "guests[0]: the key 'name' is missing."),
     ({"guests": "Bob"}, "guests: 'Bob' should be a list."),
@@ -264,16 +264,16 @@ MISFITS = [
 
 def test_a_value_that_does_not_fit() -> None:
     """Each wrong value is reported once, in words of everyday, with what it may have been."""
-    for changes, said in MISFITS:
+    for changes, said in INVALID:
         problems = problems_of(**changes)
         assert [one for one in problems if said in one], problems
         assert len(problems) <= 2, changes
 
 
 def test_what_does_not_hang_together() -> None:
-    """Each misfit is a complaint of its own, at its own place."""
-    nobodies = [{"name": "Nobody"}, {"name": "Bob"}, {"name": "Nobody"}]
-    assert problems_of(guests=nobodies) == ["guests[0]: Nobody comes.", "guests[2]: Nobody comes."]
+    """Each is a problem of its own, at its own place."""
+    guests = [{"name": "Zoe"}, {"name": "Bob"}, {"name": "Zoe"}]
+    assert problems_of(guests=guests) == ["guests[0]: Zoe comes.", "guests[2]: Zoe comes."]
 
 
 def test_what_hangs_on_a_wrong_value_is_not_reported() -> None:

@@ -48,7 +48,7 @@ def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
     """Whether one of these texts could mean something by a name, tag or letter of the sides, now or in pages that are
     quoted later."""
     if not format.numbers_sides or format.quotes_pages:
-        return True  # its names are words of the language, or there is material that nobody has read yet
+        return True  # its names are words of the language, or pages will be quoted during the debate
     seats = [format.seats[side] for side in (format.sides[0], format.sides[-1])]
     stems, ends = zip(*(seat.name.rsplit(maxsplit=1) for seat in seats), strict=True)
     texts = [*map(_plain, debated)]

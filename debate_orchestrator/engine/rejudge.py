@@ -211,7 +211,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
             update={"questions": questions, "former_speakers": _former(debate), "speeches_as_heard": True}
         ),
     }
-    return with_mirror_form(opened.model_copy(update=changes)), speeches
+    return with_mirror_form(opened.model_copy(update=changes), debate.opened), speeches
 
 
 def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:

@@ -15,7 +15,7 @@ from journals import EARLIER
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.debated_names import could_name_sides
-from debate_orchestrator.core.events import ContextFile
+from debate_orchestrator.core.events import ContextFile, EarlierDebate, IssuesChanged
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
@@ -283,6 +283,9 @@ def test_what_is_debated_could_have_a_sides_name() -> None:
     rules = make_format(seats={**dict(zip("ab", numbered, strict=True)), "judge": PLAIN["seats"]["judge"]})
     assert [could_name_sides(rules, [text]) for text in ("In 1 of 2", "Speakers 1 and 2")] == [False, True]
     assert not with_mirror_form(plain.with_settings(topic="A or B?", mirror=False)).mirror_order_only
+    assert with_mirror_form(plain, plain.with_settings(topic="A or B?")).mirror_order_only, "a debate that it judges"
+    changed = EarlierDebate(source="x", digest="0", issues_changed=IssuesChanged(issues=("Is vendor A quick?",)))
+    assert with_mirror_form(plain.model_copy(update={"earlier_debate": changed})).mirror_order_only
 
 
 @many
