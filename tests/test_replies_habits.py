@@ -20,8 +20,10 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.shape import Field, ShapeContext
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.util.errors import BadReply
 
@@ -203,6 +205,20 @@ def test_no_concession_is_read_from_words_of_a_position(written: str) -> None:
     with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
         read(dumped(YES_OR_NO, BALLOT | {"conceded": written}), YES_OR_NO)
     assert read(dumped(YES_OR_NO, BALLOT | {"conceded": "No"}), YES_OR_NO).data["conceded"] is None
+
+
+def test_the_answer_to_an_issue_is_no_side() -> None:
+    """With the positions `Yes` and `No`, `No` for an issue may answer its question: it is asked for again."""
+    field = Field(kind="choice", of=("a", "b", "even"), per_issue=True)
+    context = ShapeContext(
+        sides=("a", "b"), criteria=(), minimum=1, maximum=10, rounds=1, strictness="strict", issues=("I1", "I2")
+    )
+    phrases = {"a": frozenset({"researcher a", "yes"}), "b": frozenset({"researcher b", "no"})}
+    written = {"issues": {"I1": "No", "I2": "Researcher B"}}
+    assert normalize({"issues": field}, written, context, phrases, ("yes", "no")).value["issues"] == {
+        "I1": "No",
+        "I2": "b",
+    }
 
 
 def test_keys_by_other_spellings_and_a_wrapper() -> None:

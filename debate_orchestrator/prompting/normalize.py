@@ -94,7 +94,7 @@ class _Normalizer:
 
     def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]], positions: Iterable[str]):
         self.shape_context, self.sides = shape_context, sides
-        # `Yes`, `false` or `Not yet` also say whether a side conceded at all.
+        # `Yes`, `false` or `Not yet` also say whether a side conceded at all, and answer the question of an issue.
         self.no_names = frozenset((*_FLAGS, *positions))
         self.changes: list[str] = []
         """The first of the changes, a line each."""
@@ -224,7 +224,9 @@ class _Normalizer:
             return value
         whole = plain_phrase(value) or ""
         words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", whole)
-        readings = {words, whole, value.strip()} - {""} - (self.no_names if field.optional else set())
+        readings = (
+            {words, whole, value.strip()} - {""} - (self.no_names if field.optional or field.per_issue else set())
+        )
         phrases = {option: self.sides.get(option) or (phrase(option), *_SYNONYMS.get(option, ())) for option in options}
         matches = [option for option in options if not readings.isdisjoint(phrases[option])]
         return matches[0] if len(matches) == 1 else None

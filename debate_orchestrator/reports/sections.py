@@ -247,10 +247,8 @@ def _counts(report: ReportModel) -> Iterator[str]:
     if judging.mirrored:
         everyone = all(vote.is_pair or vote.absent for vote in votes)
         voters = "Each judge" if everyone else "Each judge who was not replaced in between"
-        how = "on the debate with the sides swapped"
-        if judging.order_only:
-            how = "with the order of the sides swapped; their names stayed, since what is debated could mean them"
-        yield f"{voters} also voted {how}. A vote that changed is an abstention."
+        how = "in order; their names stayed" if judging.order_only else "in name and order"
+        yield f"{voters} also voted on the debate with the sides swapped {how}. A vote that changed is an abstention."
         yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were swapped."
 
 
