@@ -1,8 +1,8 @@
 """The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
-A judge may be shown the debate mirrored. Then within a phase each two sides that speak one after the other change
-places and, unless these stay, names. If the order no longer shows after which speech another was given, the entry says
-so.
+A judge may be shown the debate mirrored. Then each two sides that speak one after the other in a phase change places
+and, unless these stay, names; phases in which one side speaks alone are taken together with the next. If the order no
+longer shows after which speech another was given, the entry says so.
 """
 
 from __future__ import annotations
@@ -54,17 +54,19 @@ def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
 
 
 def _phases(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
-    """The turns by phase. Two phases in which one side speaks alone, and then the other, are one."""
-    held: list[Turn] = []
+    """The turns by phase. Phases that follow each other are one until both sides have spoken in it."""
+    joined: list[Turn] = []
     for _, group in groupby(turns, key=attrgetter("round", "after_rounds", "phase.title", "phase.triggered_by")):
         phase = list(group)
-        both = [turn for turn in (*held, *phase) if turn.phase.triggered_by is None]
-        if len(_runs(held)) == len(_runs(phase)) == 1 and len(_runs(both)) == 2:
-            held += phase
-        else:
-            yield held
-            held = phase
-    yield held
+        by_itself = phase[0].phase.triggered_by is not None  # no speech elsewhere is the counterpart of such a one
+        if by_itself:
+            yield joined
+            joined = []
+        joined += phase
+        if by_itself or len(_runs(joined)) > 1:
+            yield joined
+            joined = []
+    yield joined
 
 
 def _runs(turns: Iterable[Turn]) -> list[list[Turn]]:

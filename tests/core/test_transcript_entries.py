@@ -97,17 +97,29 @@ def test_what_is_told_of_a_speech() -> None:
 
 
 def test_each_two_sides_that_follow_each_other_change_places() -> None:
-    """So another side is first in the mirrored debate, also where it is A, B and A, or where each side has a
-    phase of its own; what was given before is said."""
+    """So another side is first in the mirrored debate, also where it is A, B and A, or where a side has a phase of its
+    own, with a clerk's between; what was given before is said."""
     apart = [phase(f"speech-{n}", side, title=f"Speech {n}") for n, side in enumerate("aba", start=1)]
     alike = [step | {"title": "Argument", "order": "in turn"} for step in apart]
+    both = [phase(f"speech-{n}", "a", "b", title=f"Speech {n}", order="in turn") for n in (2, 3)]
+    heard, check = apart[0] | {"heard_by": ["a", "b", "judge", "clerk"]}, phase("check-9", "clerk", reply="checks")
+    shapes = PLAIN["shapes"] | {"checks": CHECKS}
+    seated = PLAIN["seats"] | {"clerk": {"name": "Clerk", "tag": "C"}}
     for steps, expected, after in (
         (apart[:2], ["2.b", "1.a"], [1, None]),
         (apart, ["2.b", "1.a", "3.a"], [1, None, None]),
         (alike, ["2.b", "1.a", "3.a"], [1, None, 2]),
+        ([apart[0], *both], ["2.b", "1.a", "2.a", "3.b", "3.a"], [2, None, 1, 3, None]),
+        (
+            [heard, check, apart[1], check | {"name": "check-8"}],
+            ["2.b", "9.clerk", "1.a", "8.clerk"],
+            [1] + [None] * 3,
+        ),
     ):
-        _, _, mirrored = judged({}, make_format(round=[*steps, BALLOT]))
-        assert [f"{entry.turn.phase.name[-1]}.{OTHER[entry.turn.seat]}" for entry in mirrored] == expected
+        seats = seated if check in steps else PLAIN["seats"]
+        _, _, mirrored = judged({}, make_format(round=[*steps, BALLOT], shapes=shapes, seats=seats))
+        shown = [f"{entry.turn.phase.name[-1]}.{OTHER.get(entry.turn.seat, entry.turn.seat)}" for entry in mirrored]
+        assert shown == expected
         assert [entry.after and int(entry.after[-3]) for entry in mirrored] == after
 
 
