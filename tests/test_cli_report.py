@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -180,6 +181,29 @@ def test_all_is_well(reported: Run) -> None:
     assert reported("check", "--json", J, "copy of it.md").json == named
     missing = reported("check", J, "none.md", "notes.txt")
     assert (missing.code, missing.out, missing.err.count("\n")) == (2, "", 2)
+
+
+@pytest.mark.parametrize("unseen", ["\ufe0f", "\u034f", "\u202e", "\u2800", "\udc80", "\u3164", "'\\\u200d"])
+def test_a_name_with_characters_that_are_not_seen(reported: Run, unseen: str) -> None:
+    """It is told from the name without them wherever it is printed, and the command that is printed opens the file."""
+    for name in (J, "report.md", "report.html"):
+        os.rename(name, name.replace("report", f"report{unseen}"))
+    Path("report.html").write_text("forged")
+    os.unlink("report.json")
+    checked, made = (
+        reported("check", f"report{unseen}.journal.jsonl"),
+        reported("report", f"report{unseen}.journal.jsonl"),
+    )
+    assert checked.code == made.code == 0
+    for text in (checked.out, checked.err, made.out, made.err):
+        assert not re.search(r"(?<![\\'])\breport\.(?:md|html|journal)", text), text
+        assert text.replace("\n", "").isprintable() and "\u2800" not in text and "\ufe0f" not in text
+    command = re.search(r"Next: open (.*); nothing", checked.err)
+    assert command, checked.err
+    found = subprocess.run(
+        ["bash", "-c", f"cat {command[1]}"], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
+    )
+    assert found.stdout == Path(f"report{unseen}.html").read_bytes()
 
 
 def test_a_changed_report(reported: Run) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name, review
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
-from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.messages import command, shell_word
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import rows
 
@@ -174,7 +173,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
             fields = coroutines.run(ask())
     except (prompt.Quit, KeyboardInterrupt, EOFError):
         text = reviews.review_texts().messages["left" if draft else "left_empty"]
-        print_status(f"debate: {text.format(path=draft, journal=reviewed.path, name=shlex.quote(name))}")
+        print_status(f"debate: {text.format(path=draft, journal=reviewed.path, name=shell_word(name))}")
         return 130
     reviews.checked_ballot(fields, "the ballot", reviewed.form, reviewed.entries)
     return _print_filed(arguments, reviewed, filing.file_ballot(reviewed.folder, fields), name)

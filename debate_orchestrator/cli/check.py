@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from debate_orchestrator.storage.journal import is_being_written, read
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.messages import and_joined, command
+from debate_orchestrator.util.messages import and_joined, command, shell_word
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +67,7 @@ def _next(
         return ask_again
     expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.page})
     if expected <= {report.path for report in verifications if report.state == "unchanged"}:
-        return f"open {shlex.quote(sorted(expected)[0])}; nothing needs to be made again."
+        return f"open {shell_word(sorted(expected)[0])}; nothing needs to be made again."
     remake = _remaking(arguments.journal, files, verifications)
     unmarked = [name_of(report.path) for report in verifications if report.state == "no checksum"]
     return f"Give {and_joined(unmarked)} another name. Then {remake}" if unmarked and not arguments.given else remake
@@ -78,7 +77,7 @@ def _remaking(journal: str, files: DebateFiles, verifications: Sequence[Verifica
     """The commands that make reports again: one for those that every debate has, and one for each other of it."""
     report, own = command("report", journal), {files.report, files.page}
     again = [one.path for one in verifications if one.state not in ("unchanged", "another", "no checksum")]
-    others = [f"`{report} --to {shlex.quote(path)}`" for path in again if path not in own]
+    others = [f"`{report} --to {shell_word(path)}`" for path in again if path not in own]
     needs_own = not others or any(one.path in own and one.state != "unchanged" for one in verifications)
     commands = [*([f"`{report}`"] if needs_own else []), *others]
     return f"{and_joined(commands)} {'makes' if len(commands) == 1 else 'make'} its reports again."

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -40,8 +39,9 @@ from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import ReportModel, summary_line
 from debate_orchestrator.reports.provenance import UNWRITTEN
 from debate_orchestrator.util import coroutines, model_spec, sanitize
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import ExternalError
-from debate_orchestrator.util.messages import command, ignore
+from debate_orchestrator.util.messages import command, ignore, shell_word
 from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estim
     rehearsal = model_spec.is_rehearsal(session.state.cast) or getattr(arguments, "rehearse", False)
     if reports.page and not quiet and not rehearsal:
         ask_first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
-        next_step(f"{ask_first}open {shlex.quote(reports.page)} in a browser.")
+        next_step(f"{ask_first}open {shell_word(reports.page)} in a browser.")
     return code
 
 
@@ -274,7 +274,7 @@ def print_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
     winner_is_behind = reports.report.verdict is not None and reports.report.verdict.winner_is_behind
     more_lines = (
         wording.WINNER_BEHIND if winner_is_behind else "",
-        f"HTML report: {reports.page}" if reports.page else "",
+        f"HTML report: {name_of(reports.page)}" if reports.page else "",
     )
     for line in () if quiet else filter(None, more_lines):
         print_status(line)

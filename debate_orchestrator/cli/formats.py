@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 from collections.abc import Iterator
 
 from debate_orchestrator.cli import flags
@@ -14,6 +13,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.messages import shell_word
 
 _CONDITION = re.compile(r"\b(?:only|unless)\b")
 """A word of an order that says when a stage takes place; of one turn the rest says nothing."""
@@ -61,7 +61,7 @@ def _print_list(arguments: argparse.Namespace) -> int:
 def _copy(arguments: argparse.Namespace, name: str) -> int:
     source = arguments.source or loader.COPIED_BY_DEFAULT
     copy = loader.copy_format(source, name, arguments.to or "")
-    path = shlex.quote(copy.shown_path)
+    path = shell_word(copy.shown_path)
     commands = {
         f"debate formats {path}": "checks it, and shows what it makes",
         f'debate run --format {path} --topic "..." --rehearse': "shows every brief, and calls no model",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import select
-import shlex
 import sys
 import time
 from collections.abc import Callable, Set
@@ -18,6 +17,7 @@ from debate_orchestrator.storage.files import DISK_ERRORS
 from debate_orchestrator.storage.journal import WRITE_RETRY_SECONDS
 from debate_orchestrator.util.data import error_text
 from debate_orchestrator.util.errors import BadFile, DebateError, DiskFull, reason, with_hint
+from debate_orchestrator.util.messages import shell_word
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.signals import Interrupts, deferred, handled_by, interrupting
 
@@ -139,9 +139,7 @@ class PipedInputs:
                 print_status(*piped_input.data.decode("utf-8", "backslashreplace").splitlines())
                 sentences.append(f"{about} could not be kept ({reason(error)}); only its text on stderr is left")
                 continue
-            hint = (
-                f"`{self.hand_in(shlex.quote(piped_input.name), shlex.quote(piped_input.path))}` once it can be taken"
-            )
+            hint = f"`{self.hand_in(shell_word(piped_input.name), shell_word(piped_input.path))}` once it can be taken"
             sentences.append(with_hint(f"{about} was kept as {piped_input.path}.", f"{piped_input.remedy}{hint}"))
         self._pending.clear()
         return sentences

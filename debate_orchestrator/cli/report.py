@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import find_journal
@@ -17,6 +16,7 @@ from debate_orchestrator.storage.journal import is_being_written, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.messages import shell_word
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_result(summary)
         if page:
-            print_status(f"HTML report: {page}")
-            next_step(f"open {shlex.quote(page)} in a browser.")
+            print_status(f"HTML report: {name_of(page)}")
+            next_step(f"open {shell_word(page)} in a browser.")
     print_problems(problems)
     return 2 if problems else 0
 

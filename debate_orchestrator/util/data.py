@@ -9,14 +9,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import INVISIBLE_OR_PLACEHOLDER, quoted
+from debate_orchestrator.util.sanitize import is_visible, quoted
 
 MAX_SIZE = 1_000_000
 """Bytes an answers or format file may have."""
@@ -277,7 +276,6 @@ def is_link(folder: str | os.PathLike[str]) -> bool:
     return os.path.islink(os.path.normpath(folder))
 
 
-_BLANK = re.compile(rf"\s|{INVISIBLE_OR_PLACEHOLDER.pattern}")
 MAX_NAME_LENGTH = 500
 """Characters of a path that a message shows whole."""
 
@@ -286,13 +284,13 @@ def name_of(path: str | os.PathLike[str]) -> str:
     """A path as it may be in a message, whatever bytes it has: in quotation marks if it has several words, which might
     be read as the message's own."""
     name = printable_path(path)
-    return quoted(name) if name == os.fspath(path) and _BLANK.search(name) else name
+    return quoted(name) if name == os.fspath(path) and " " in name else name
 
 
 def printable_path(path: str | os.PathLike[str]) -> str:
     """A path as it may be in a message that goes on with a file in it."""
     name = os.fspath(path)
-    return name if name.isprintable() and len(name) <= MAX_NAME_LENGTH else short_repr(name)
+    return name if all(map(is_visible, name)) and len(name) <= MAX_NAME_LENGTH else short_repr(name)
 
 
 def error_text(error: Exception) -> str:

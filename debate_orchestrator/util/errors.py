@@ -36,7 +36,7 @@ from contextvars import ContextVar
 from itertools import islice
 
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import INVISIBLE, looks_like_quotation_mark
+from debate_orchestrator.util.sanitize import is_visible, looks_like_quotation_mark
 
 MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
@@ -90,7 +90,7 @@ def short_repr(value: object, max_length: int = 60) -> str:
     text = repr(value)
     if not text.isascii():
         text = "".join(
-            ascii(char)[1:-1] if INVISIBLE.match(char) or looks_like_quotation_mark(char) else char for char in text
+            char if is_visible(char) and not looks_like_quotation_mark(char) else ascii(char)[1:-1] for char in text
         )
     # Redact before the cut: the remains of a secret after it would not be recognised any more.
     text = redact(text) if len(text) > max_length and not _quotes_as_typed.get() else text

@@ -6,6 +6,8 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 
+from debate_orchestrator.util.sanitize import is_visible
+
 Notify = Callable[[str], None]
 """Receives a sentence for the user."""
 
@@ -21,4 +23,17 @@ def and_joined(names: Sequence[str]) -> str:
 def command(verb: str, path: str | os.PathLike[str]) -> str:
     """The command `debate VERB PATH`, quoted for a shell. The verb may have several words."""
     name = os.fspath(path)
-    return shlex.join(["debate", *verb.split(), f"./{name}" if name.startswith("-") else name])
+    return " ".join(map(shell_word, ["debate", *verb.split(), f"./{name}" if name.startswith("-") else name]))
+
+
+def shell_word(word: str) -> str:
+    """A word of a command to copy, quoted for a shell. What can't be seen in it is escaped, as bash and zsh read it."""
+    if all(map(is_visible, word)):
+        return shlex.quote(word)
+    plain = word.replace("\\", r"\\").replace("'", r"\'")
+    return f"$'{''.join(char if is_visible(char) else _escape(ord(char)) for char in plain)}'"
+
+
+def _escape(code: int) -> str:
+    is_byte = 0xDC80 <= code <= 0xDCFF  # a byte of a file's name that is no UTF-8
+    return rf"\x{code - 0xDC00:02x}" if is_byte else rf"\U{code:08x}"

@@ -122,6 +122,11 @@ def visible_address(url: str) -> str:
     return "".join(char if _is_seen(char) else urllib.parse.quote(char, errors="replace") for char in url)
 
 
+def is_visible(char: str) -> bool:
+    """Whether a character of a name is drawn, or is a plain space."""
+    return char.isprintable() and not INVISIBLE_OR_PLACEHOLDER.match(char)
+
+
 def _is_seen(char: str) -> bool:
     return not (char.isspace() or INVISIBLE_OR_PLACEHOLDER.match(char)) and sanitize(char) == char
 
