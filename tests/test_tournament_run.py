@@ -13,11 +13,21 @@ import contests
 import pytest
 from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
-from journals import EARLIER
+from journals import EARLIER, reply_of, write_journal
 from messages_server import Server
 
 from debate_orchestrator.cli.tournament import running
-from debate_orchestrator.core.events import CallIntended, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import (
+    CallIntended,
+    ContextFile,
+    EarlierDebate,
+    Event,
+    Noted,
+    Opened,
+    Reassigned,
+    Spoke,
+    StructuredReplyGiven,
+)
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers.anthropic import Messages
@@ -26,6 +36,7 @@ from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.plan import ScheduledDebate
+from debate_orchestrator.tournament.ratings import rate
 from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
 from debate_orchestrator.util.errors import BadFile
 
@@ -323,6 +334,37 @@ def test_a_folder_of_an_earlier_version(here: Path) -> None:
     assert (held.spec.lengths["opening"].max_words, held.spec.limits["anthropic"].concurrency) == (450, 100)
     assert held.spec.settings["until_no_new_ground"]
     assert [debate.id for debate in held.schedule] == ["night-trains-9b695f74e2a93346", "night-trains-ba473d98e35da9d6"]
+
+
+def test_a_journal_belongs_by_what_its_schedule_decides(here: Path) -> None:
+    """Debates that an earlier version opened, by the rules that it had, are not held again and count. One that was
+    opened otherwise in anything that the schedule decides is of another debate. Where none is left, no stand-in is
+    said to have spoken."""
+    held = contests.tournament(topics=1, tag="own")
+    contests.run_tournament(held)
+    for n, debate in enumerate(held.schedule):
+        opened, *rest = events_of(held, n)
+        earlier = {"version": "0.1.9", "speech_rules": 1, "mark_rules": 1, "mirror_order_only": True}
+        Path(held.journal_path(debate.id)).unlink()
+        write_journal(Path(held.journal_path(debate.id)), [opened.model_copy(update=earlier), *rest])
+    assert set(statuses(runner(held))) == {"complete"} and len(read_rows("held").debates) == len(held.schedule)
+
+    opened = held.make_opened(held.schedule[0])
+    for name, value in {
+        "settings": opened.settings.model_copy(update={"rounds": 2}),
+        "format": opened.format.model_copy(update={"title": "x"}),
+        "seed": opened.seed + 1,
+        "context": (ContextFile(name="x", text="x"),),
+        "templates": {"x": "x"},
+        "moderator_replies": (reply_of("x"),),
+        "earlier_debate": EarlierDebate(source="x", digest="0" * 64),
+    }.items():
+        with pytest.raises(BadFile, match="another debate than the schedule's"):
+            held.must_belong(held.schedule[0], [opened.model_copy(update={name: value})])
+    for debate in held.schedule:
+        Path(held.journal_path(debate.id)).unlink()
+    write_journal(Path(held.journal_path(held.schedule[0].id)), [opened.model_copy(update={"seed": 1})])
+    assert rate(read_rows("held")).unranked == "No model is ranked: no debate between two models is decided."
 
 
 @pytest.mark.slow

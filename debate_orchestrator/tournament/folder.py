@@ -58,6 +58,9 @@ SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
 _FORMAT_KEYS = {"rules", "templates"}
+_SCHEDULED = ("settings", "context", "format", "templates", "moderator_replies", "earlier_debate", "seed")
+"""The parts of a debate's opening that the schedule decides. The others are random, or say which version of this
+program opened it."""
 
 
 class Tournament(NamedTuple):
@@ -77,14 +80,13 @@ class Tournament(NamedTuple):
         return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic_id])
 
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
-        """Raises BadFile unless events are of this debate: they begin with its opening, regardless of its random
-        values, and no model from outside the tournament was put into a seat. `name` says where they were read, other
-        than in the folder."""
+        """Raises BadFile unless events are of this debate: they begin with an opening as the schedule wants it, and no
+        model from outside the tournament was put into a seat. `name` says where they were read, other than in the
+        folder."""
         # A journal holds no secrets, also none that this process has learned since the spec was checked.
         opened, expected = events[0], self.make_opened(scheduled).with_text(redactor())
-        random_fields = {"nonce", "version", "prompts", "mirror_order_only"}  # or of the version that opened it
-        belongs = isinstance(opened, Opened) and opened.model_dump(exclude=random_fields) == expected.model_dump(
-            exclude=random_fields
+        belongs = isinstance(opened, Opened) and all(
+            getattr(opened, name) == getattr(expected, name) for name in _SCHEDULED
         )
         pool = {judge.spec for judge in self.spec.judges.pool}
         reassignments = [event for event in events if isinstance(event, Reassigned)]

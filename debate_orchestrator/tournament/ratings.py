@@ -423,7 +423,7 @@ def rate(rows: Rows) -> Ratings:
     """Both ratings; none if no debate can be rated. Raises BadSettings if the extra `tournament` is missing."""
     rated = elo(rows.debates)
     if not rated:
-        is_rehearsal = all(debate.rehearsed for debate in rows.debates)
+        is_rehearsal = rows.debates and all(debate.rehearsed for debate in rows.debates)
         why = "stand-ins spoke in every debate" if is_rehearsal else "no debate between two models is decided"
         return Ratings((), None, tuple(rows.all_notes()), f"No model is ranked: {why}.")
     votes = [vote for debate in rows.debates for vote in rows.votes_by_debate[debate.id]]
