@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+from itertools import chain, groupby, pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import scripted_replies
 from corpus import TextGroup, assert_harmless, for_each, text_groups
 from debates import CONCEDE, DECLINE, answers, hostile_script, opened_event, play_events, script_of, states
 from hostile_texts import NASTY
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from reply_codes import code_of, signed
 from test_briefs import ESCAPES, MARKER, block_of, fences, shown, with_one_marker
 
@@ -20,6 +24,8 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import Event, Rejected, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.transcript_entries import entries_for
+from debate_orchestrator.engine import rejudge, transcript_file
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file, positions_shown
 from debate_orchestrator.prompting.person_turns import computed_answers, heading
@@ -174,6 +180,36 @@ def test_the_order_within_a_phase_is_swapped(first: str) -> None:
         *(f"1.opening.{other}", *[None] * 5),
         *(f"2.constructive.{other}", *[None] * 5),
     ]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(st.sampled_from("ab"), min_size=1, max_size=4), min_size=1, max_size=4))
+def test_a_transcript_begins_and_ends_with_another_side(rounds: list[list[str]]) -> None:
+    """Whatever the order of its speeches, another side is first in the mirrored transcript, and last too if the sides
+    take turns equally often. No speech is lost, and each that is shown before one that it answers has a note."""
+    assume(len(set(chain.from_iterable(rounds))) == 2)
+    speeches = {f"Speech {n}.{m}.": side for n, sides in enumerate(rounds) for m, side in enumerate(sides)}
+    sections = ["# Should it be so?"]
+    for text, side in speeches.items():
+        sections += [f"## Round {int(text[7]) + 1}"] if text.endswith(".0.") else []
+        sections += [f"### {'Alice (Pro)' if side == 'a' else 'Bob (Con)'}", text]
+    transcript = transcript_file.parse("\n\n".join(sections), "x")
+    mirror = {"mirror": True}
+    first, events = rejudge.opened_from_transcript(transcript, "x", "0" * 64, ["rehearse"], vote_settings=mirror)
+    debate = fold([first, *events])
+    original, mirrored = (
+        [(entry.text, entry.turn.seat, entry.after) for entry in entries_for(debate, turn)]
+        for turn in sorted(debate.due, key=attrgetter("mirrored"))
+    )
+    assert sorted(text for text, *_ in mirrored) == sorted(speeches)
+    names = {text: seat for text, seat, _ in original}
+    assert all(seat != names[text] for text, seat, _ in mirrored)
+    assert mirrored[0][1] == original[0][1], "under the name of the side that is first, the other's words"
+    runs = [side for side, _ in groupby(speeches.values())]
+    assert len(runs) % 2 or mirrored[-1][1] == original[-1][1]
+    places = {text: n for n, (text, *_) in enumerate(mirrored)}
+    for earlier, later in pairwise(speeches):
+        assert (mirrored[places[later]][2] is not None) == (places[later] < places[earlier])
 
 
 def test_no_judge_is_told_which_presentation_it_is() -> None:

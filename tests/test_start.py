@@ -238,6 +238,9 @@ def test_a_question_that_is_not_yes_or_no() -> None:
                 "Should our planned move to services wait?",
                 "Should the move of six teams to Berlin go ahead?",
                 "Do we need any more people?",
+                "Should no teacher carry a gun?",
+                "Should some people own a gun?",
+                "Should every company move to the cloud?",
             )
         ),
         ("Pineapple on pizza", "It is right that: Pineapple on pizza", "It is not right that: Pineapple on pizza"),

@@ -20,6 +20,8 @@ _SHOULD = re.compile(
     re.IGNORECASE,
 )
 _SHOULD_OTHERS = re.compile(r"should (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
+_SOME = re.compile(r"should (?:no|some|every|each)\b", re.IGNORECASE)
+"""The beginning of a question whose subject is denied by more than a `not`: `Should no teacher carry a gun?`"""
 _NEED = re.compile(r"do (?P<who>i|we|you|they) need (?P<what>(?!any\b)[^?!,;:.]+)\?", re.IGNORECASE)
 _DETERMINER = re.compile(
     r"an?|the|this|that|these|those|our|my|your|his|her|its|their|every|each|some|no", re.IGNORECASE
@@ -67,7 +69,7 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     if should := _SHOULD.fullmatch(topic):
         subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
         return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
-    if shared := _with_count(topic):
+    if not _SOME.match(topic) and (shared := _with_count(topic)):
         subject, predicate = shared
         return dict(zip(sides, (f"{subject} should {predicate}.", f"{subject} should not {predicate}."), strict=True))
     if need := _NEED.fullmatch(topic):

@@ -1,13 +1,12 @@
 """The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
-A judge may be shown the debate mirrored. Then each two sides that speak one after the other in a phase change places
-and, unless these stay, names; phases in which one side speaks alone are taken together with the next. If the order no
-longer shows after which speech another was given, the entry says so.
+A judge may be shown the debate mirrored. Then each two sides that speak one after the other change places and, unless
+these stay, names. If the order no longer shows after which speech another was given, the entry says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, pairwise, zip_longest
 from operator import attrgetter
 from typing import Any
@@ -50,23 +49,15 @@ def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
     turns = schedule.turns_heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
-    return [mirrored for phase in _phases(turns) for mirrored in _mirrored(debate, phase)]
+    return [mirrored for group in _groups(turns) for mirrored in _mirrored(debate, group)]
 
 
-def _phases(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
-    """The turns by phase. Phases that follow each other are one until both sides have spoken in it."""
-    joined: list[Turn] = []
-    for _, group in groupby(turns, key=attrgetter("round", "after_rounds", "phase.title", "phase.triggered_by")):
-        phase = list(group)
-        by_itself = phase[0].phase.triggered_by is not None  # no speech elsewhere is the counterpart of such a one
-        if by_itself:
-            yield joined
-            joined = []
-        joined += phase
-        if by_itself or len(_runs(joined)) > 1:
-            yield joined
-            joined = []
-    yield joined
+def _groups(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """The turns in groups within which sides change places: by phase, if that gives each side another to change with;
+    else all are one."""
+    by_phase = groupby(turns, key=attrgetter("round", "after_rounds", "phase.title", "phase.triggered_by"))
+    phases = [list(group) for _, group in by_phase]
+    return phases if all(len(_runs(phase)) % 2 == 0 for phase in phases) else [[*chain.from_iterable(phases)]]
 
 
 def _runs(turns: Iterable[Turn]) -> list[list[Turn]]:
@@ -75,23 +66,19 @@ def _runs(turns: Iterable[Turn]) -> list[list[Turn]]:
 
 
 def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntry]:
-    """The turns of one phase, mirrored: of each two sides that speak in turn the second is shown first, under the
+    """The turns of one group, mirrored: of each two sides that speak in turn the second is shown first, under the
     other's name; other seats stay in place."""
     runs = _runs(turns)
     pairs = zip_longest(runs[1::2], runs[::2], fillvalue=list[Turn]())
-    swapped = chain.from_iterable(chain.from_iterable(pairs))
-    in_turn = [turn for turn in turns if turn.speaking]
-    before = {
-        turn.id: earlier
-        for earlier, turn in pairwise(in_turn)
-        if turn.phase.order == "in turn" or earlier.phase.title != turn.phase.title
+    speeches = [*chain.from_iterable(chain.from_iterable(pairs))]
+    after = {
+        turn.id: debate.mirror.turn_id(earlier.id)
+        for earlier, turn in pairwise(chain.from_iterable(runs))
+        if speeches.index(turn) < speeches.index(earlier) and earlier in schedule.turns_heard(debate, turn)
     }
-    entries = list[TranscriptEntry]()
-    for unmirrored in turns:
-        turn = next(swapped) if unmirrored.speaking else unmirrored
-        after = debate.mirror.turn_id(before[turn.id].id) if turn.id in before else None
-        entries.append(entry(debate, turn, mirrored=True).model_copy(update={"after": after}))
-    return entries
+    swapped = iter(speeches)
+    in_order = [next(swapped) if turn.speaking else turn for turn in turns]
+    return [entry(debate, turn, mirrored=True).model_copy(update={"after": after.get(turn.id)}) for turn in in_order]
 
 
 def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> TranscriptEntry:

@@ -97,8 +97,8 @@ def test_what_is_told_of_a_speech() -> None:
 
 
 def test_each_two_sides_that_follow_each_other_change_places() -> None:
-    """So another side is first in the mirrored debate, also where it is A, B and A, or where a side has a phase of its
-    own, with a clerk's between; what was given before is said."""
+    """So another side is first in the mirrored debate, and last if both speak equally often, also where it is A, B and
+    A, or where a side has a phase of its own, with a clerk's between; what was given before and heard is said."""
     apart = [phase(f"speech-{n}", side, title=f"Speech {n}") for n, side in enumerate("aba", start=1)]
     alike = [step | {"title": "Argument", "order": "in turn"} for step in apart]
     both = [phase(f"speech-{n}", "a", "b", title=f"Speech {n}", order="in turn") for n in (2, 3)]
@@ -108,8 +108,9 @@ def test_each_two_sides_that_follow_each_other_change_places() -> None:
     for steps, expected, after in (
         (apart[:2], ["2.b", "1.a"], [1, None]),
         (apart, ["2.b", "1.a", "3.a"], [1, None, None]),
-        (alike, ["2.b", "1.a", "3.a"], [1, None, 2]),
-        ([apart[0], *both], ["2.b", "1.a", "2.a", "3.b", "3.a"], [2, None, 1, 3, None]),
+        (alike, ["2.b", "1.a", "3.a"], [1, None, None]),
+        ([apart[0], *both], ["2.b", "1.a", "2.a", "3.b", "3.a"], [2, None, None, 3, None]),
+        (both, ["2.b", "2.a", "3.b", "3.a"], [2, None, 3, None]),
         (
             [heard, check, apart[1], check | {"name": "check-8"}],
             ["2.b", "9.clerk", "1.a", "8.clerk"],
