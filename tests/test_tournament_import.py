@@ -190,6 +190,25 @@ def test_a_judge_votes_once(debate: Run) -> None:
     ]
     import_rows(debate, ballots)
     assert [one["winner"] for one in table("debates")] == ["tie"]
+    shutil.rmtree("t")
+
+    # A later judging with more rounds takes no vote of the first; nor does a round that is no positive number.
+    again = [row("d1", "a", "b", "con", repeat=1, round=n) for n in (2, 3)]
+    early = row("d2", "a", "b", "pro", round=-1)
+    late = [row("d3", "a", "b", winner, judge, round=n) for winner, judge, n in (("con", "j1", 1), ("pro", "j2", 2))]
+    printed = import_rows(debate, [row("d1", "a", "b", "pro", round=2), *again, early, *late])
+    assert [one["winner"] for one in table("debates")] == ["pro", "pro", "pro"]
+    kind = "Judges without a ballot on the whole debate or after its last round, who have no vote on it"
+    assert f"{kind}: 1 (the first: 'j1', debate 'd3')." in printed["notes"]
+    shutil.rmtree("t")
+
+    # The mirrored ballot on the whole debate may be the one after its last round; later judgings are no votes.
+    pair = [row("d1", "a", "b", "pro"), row("d1", "a", "b", "con", mirrored=1, round=1)]
+    again = [row("d1", "a", "b", "pro", repeat=n, mirrored=mirrored) for n in (1, 2) for mirrored in (0, 1)]
+    import_rows(debate, [*pair, *again])
+    assert "1 of 1 votes that were cast twice changed" in debate("tournament", "rate", "t").err
+    shutil.rmtree("t")
+    import_rows(debate, ballots)
 
     lines = Path("t/rows.jsonl").read_text(encoding="utf-8")
     Path("t/rows.jsonl").write_text(lines.replace('"final":false', '"final":true'), encoding="utf-8")
@@ -353,6 +372,8 @@ def test_rows_of_an_earlier_version() -> None:
     read = rows.load(text, "rows.jsonl")
     assert [ballot.round for ballot in read.ballots] == [2, None, None, None]
     assert read.debates[0].usage_by_role["pro"].declined_turns == 1
+    with pytest.raises(BadFile, match=r"not a row of a tournament \('turn': Extra inputs are not permitted\)"):
+        rows.load(text.replace('"turn":', '"round":1,"turn":', 1), "rows.jsonl")
 
 
 @for_each(["//evil.example/x", "../../../../etc/passwd", "debates/d1.html"], "page")

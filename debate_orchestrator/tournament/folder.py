@@ -290,8 +290,11 @@ def spec_from_data(data: Any, name: str) -> TournamentSpec:
 
 
 def _renamed(value: Any) -> Any:
-    """A mapping, which an earlier version may have written, with the keys of today."""
-    return {FORMER_NAMES.get(key, key): item for key, item in value.items()} if isinstance(value, dict) else value
+    """A mapping, which an earlier version may have written, with the keys of today. One that has both names of a key
+    keeps them, so that the former one is no key."""
+    if not isinstance(value, dict):
+        return value
+    return {key if (name := FORMER_NAMES.get(key, key)) in value else name: item for key, item in value.items()}
 
 
 def spec_from_text(text: str, name: str) -> TournamentSpec:

@@ -364,7 +364,7 @@ class _Collector:
         except (ValueError, OverflowError):
             self._note("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
             return ""
-        return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     def _number(self, row: _JudgeRow, key: str, maximum: int, *, integer: bool = False) -> float | None:
         """The value of a column, if it is a number of at most `maximum`, positive or negative, and whole if asked."""
@@ -424,22 +424,26 @@ class _Collector:
 
     def rows(self) -> Rows:
         """All of it. Raises BadFile if no winner at all could be read."""
+        ballots = rows.mark_flipped(_with_final_ballots_marked(self._ballots))
+        voting = {(ballot.debate, ballot.judge) for ballot in ballots if ballot.final and ballot.repeat == 0}
+        for debate, judge in sorted({(ballot.debate, ballot.judge) for ballot in ballots} - voting):
+            kind = "Judges without a ballot on the whole debate or after its last round, who have no vote on it"
+            self._note(kind, f"{short_repr(judge)}, debate {short_repr(debate)}")
         notes = [f"{kind}: {len(cases):,} (the first: {cases[0]})." for kind, cases in self._problem_cases.items()]
-        if not any(ballot.winner for ballot in self._ballots.values()):
+        if not any(ballot.winner for ballot in ballots):
             hint = "map the column that has it as `winner`; without `winner` in the map, the scores decide"
             raise BadFile([*notes, f"{self._file_name}: no row has a winner that can be read."], hint=hint)
-        ballots = rows.mark_flipped(_with_final_ballots_marked(self._ballots))
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
-        for ballot in ballots:
-            if ballot.is_vote:
-                votes[ballot.debate].append(ballot.winner)
+        for ballot in (ballot for ballot in ballots if ballot.is_vote):
+            votes[ballot.debate].append(ballot.winner)
         debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
-        rows.check_sizes(ballots, self._file_name)
         if not self._has_time:
             notes.append("No column for time is mapped: Elo takes debates in the order of their ids.")
         elif any(not debate.created for debate in debates):
             notes.append("Debates without a time come first in the order that Elo takes.")
-        return Rows(debates, ballots, notes)
+        imported = Rows(debates, ballots, notes)
+        rows.check_sizes(imported.ballots, self._file_name)  # by the names that are written, which hold no keys
+        return imported
 
     def _row(self, debate_id: str, winner: Winner | None) -> DebateRow:
         debate = self._debates[debate_id]
@@ -451,21 +455,23 @@ class _Collector:
 def _with_final_ballots_marked(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
     """The ballots, with `final` on each judge's ballot on the whole debate, and with each judge's judgings of a
     debate numbered from 0: in the order of their numbers, and those without one after them, as they occur. The final
-    ballot is the one without a round, if there is one, or else the one after the debate's last round."""
-    last, repeats = dict[str, int](), dict[tuple[str, str], dict[int | str, int]]()
-    without_round = set()
-    for debate, judge, number, mirrored, repeat in ballots:
-        last[debate] = max(last.get(debate, 0), number or 0)
-        repeats.setdefault((debate, judge), {})[repeat] = 0
-        if number is None:
-            without_round.add((debate, judge, mirrored, repeat))
-    for found in repeats.values():
+    ballot is the one without a round, if there is one, or else the one after the last round of all judges' first
+    judgings, or of their second ones, and so on: a later judging may have more rounds than the first."""
+    places = dict[tuple[str, str], dict[int | str, int]]()
+    for debate, judge, _, _, repeat in ballots:
+        places.setdefault((debate, judge), {})[repeat] = 0
+    for found in places.values():
         in_order = sorted(found, key=lambda repeat: repeat if isinstance(repeat, int) else math.inf)
         found.update((repeat, place) for place, repeat in enumerate(in_order))
+    last = dict[tuple[str, int], int]()
+    for debate, judge, number, _, repeat in ballots:
+        judging = (debate, places[debate, judge][repeat])
+        last[judging] = max(last.get(judging, -MAX_COUNT), -MAX_COUNT if number is None else number)
     marked = []
     for (debate, judge, number, mirrored, repeat), ballot in ballots.items():
-        is_last = number is None or (number == last[debate] and (debate, judge, mirrored, repeat) not in without_round)
-        marked.append(ballot.model_copy(update={"repeat": repeats[debate, judge][repeat], "final": is_last}))
+        place = places[debate, judge][repeat]
+        is_last = number == last[debate, place] and (debate, judge, None, mirrored, repeat) not in ballots
+        marked.append(ballot.model_copy(update={"repeat": place, "final": number is None or is_last}))
     return marked
 
 
@@ -488,10 +494,7 @@ def _case(value: Any, line: int) -> str:
 
 def _finite(value: Any) -> float | None:
     """A number that is not too large; None for anything else."""
-    if isinstance(value, str):
-        number = plain_number(value)
-    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= rows.MAX_NUMBER:
+    number = plain_number(value) if isinstance(value, str) else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= rows.MAX_NUMBER:
         number = float(value)
-    else:
-        return None
     return number if number is not None and abs(number) <= rows.MAX_NUMBER else None

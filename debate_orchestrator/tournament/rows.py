@@ -122,8 +122,9 @@ class BallotRow(JournaledModel):
 
     @property
     def pair_key(self) -> tuple[object, ...]:
-        """The key that a ballot shares with the one of the same judge on the mirrored debate."""
-        return self.debate, self.judge, self.round, self.repeat
+        """The key that a ballot shares with the one of the same judge on the mirrored debate. A judge has one on the
+        whole debate, and one on each round."""
+        return self.debate, self.judge, "whole" if self.final else self.round, self.repeat
 
     @property
     def stated(self) -> tuple[Winner | None, str | None] | None:
@@ -183,7 +184,7 @@ class Rows:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
         held = [debate for debate in self.debates if not debate.rehearsed]
         held_ids = {debate.id for debate in held}
-        ballots = [ballot for ballot in self.ballots if ballot.debate in held_ids]
+        ballots = [ballot for ballot in self.ballots if ballot.debate in held_ids and ballot.repeat == 0]
         rehearsed = _rehearsal_notes(len(self.debates) - len(held), len(self.debates))
         return [*rehearsed, *self.notes, *_completeness_notes(held), *_mirror_notes(ballots)]
 
@@ -196,9 +197,7 @@ def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
     for ballot in ballots:
         votes[ballot.debate] += ballot.is_vote
         dimensions.update(ballot.scores)
-        # A judge has one ballot on the whole debate, and one on each round.
-        number = "whole" if ballot.final else ballot.round
-        key = (ballot.debate, ballot.judge, ballot.repeat, number, ballot.mirrored)
+        key = (*ballot.pair_key, ballot.mirrored)
         if votes[ballot.debate] > MAX_VOTES:
             allowed = f"more than the {MAX_VOTES} votes that are allowed"
             raise BadFile(f"{file_name}: the debate {short_repr(ballot.debate)} has {allowed}.")
@@ -317,7 +316,9 @@ def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
                 problem = f"{file_name} has more than {MAX_ROWS:,} debates or ballots."
                 raise BadFile(problem, hint="import a part of the data")
         except ValidationError as error:
-            problem = f"{file_name}:{number}: not a row of a tournament ({error.errors()[0]['msg']})."
+            first = error.errors(include_url=False, include_input=False)[0]
+            key = short_repr(".".join(map(str, first["loc"])))
+            problem = f"{file_name}:{number}: not a row of a tournament ({key}: {first['msg']})."
             raise BadFile(problem, hint="import the data again") from None
     check_sizes(ballots, file_name)
     try:
