@@ -58,6 +58,7 @@ LINKS = (
     "[click](JaVaScRiPt:alert(1))",
     "[click](&#106;avascript:alert(1))",
     "[click](&#x6A;avascript&colon;alert(1))",
+    '[github&#x202e;moc.](https://x.org "a&NewLine;# b&#x202e;") <https://x.org/%E2%80%AEmoc> so&#xE0041;&shy;',
     "[click]( <javascript:alert(1)>)",
     "[click](\njavascript:alert(1))",
     "[click](data:text/html,<script>alert(1)</script>)",

@@ -53,6 +53,7 @@ def must_be_harmless(text: str) -> None:
     for made, allowed in ((block(text), BLOCKS), (writer.line(text), INLINE), (writer.escaped_html(text), set())):
         page = page_reading.read(str(made))
         assert page.odd == []
+        assert sanitize(page.text) == page.text, "nothing is hidden, nor moved"
         assert page.ids == page.outline == page.landmarks == []
         assert tags(made) <= allowed
         shown = " ".join((page.text, *page.links))
@@ -151,6 +152,7 @@ def test_links_hide_nothing() -> None:
     page = lxml.html.fromstring(f"<div>{made}{writer.line('[.](https://e.example/line)')}</div>")
 
     assert page.xpath("//@title") == []
+    assert ">  https://e.example/not</a>" in block("[&#x3164;](https://e.example/not)")
     assert page.text_content() == (
         "https://e.example/Judge \u2800 https://e.example/order a “not so”\n. https://e.example/line"
     )

@@ -301,6 +301,7 @@ def test_texts_on_one_line_keep_apart(first: str, second: str) -> None:
 MARKS = (
     *("*", "**", "_", "~~", "`", "\\", "!", "[", "]", "](", ")", "^", ":", "%", "$", "|", "<", ">", "&", "#", "{", "/"),
     *(" ", "a", "so", "x y", "1.", "- ", "[x]", "[^1]", "[foo bar]", "www.", "&lt;", "&#33;", "mailto:a@b.org", "\n"),
+    *("&#10;", "&Tab;", "&#x202e;", "&#3164;", "%0A%E2%80%AE", '(https://x.org "&NewLine;# so', '")', "(//x.org/&#10;"),
     *("https://x.org", "(https://x.org)", "(data:image/png;base64,x)", "(#final-verdict)", "javascript:x", "toc"),
 )
 """What others may write images, links, notes and the like of, with the marks that a line leaves out between them."""
@@ -324,6 +325,7 @@ def kinds(markdown: str, reader: str) -> list[str]:
 def must_begin_nothing(text: str) -> None:
     """Wherever a line of others stands, it is text with links and code that were links and code before."""
     line = inline_markdown(text)
+    assert line.replace(markup._JOINER, "") == sanitize.without_line_breaks(line), "one line, of which all is seen"
     own_links = set(links(sanitize.one_line(text).replace("$", "S")))  # formulas are no links
     for place in PLACES:
         made = place.format(line)
@@ -340,6 +342,7 @@ JOINED = (
     "[foo]*: https://evil.example*", "^*[note words]*", ":*smile*:", "%*%so*%", "[*^*1] [_[_so]]", "**1**. so",
     "http*s*://evil.example w**ww**.evil.example", "*`a`*_`<b>`_", "~~a~~**~~b~~**", "~~*(a)*~~b", "~~_a ~~b~~_ c~~",
     "$[**Concession:**](https://evil.example/) [so *it*, __is__](https://x.org)$", "!*[so](https://x.org)*",
+    '[so](https://x.org "a&#10;&#10;Final Verdict&NewLine;---&#10;&#10;- so&#x202e;")', "<https://x.org/%0A%E2%80%AEso>",
 )  # fmt: skip
 """Lines whose marks part what would begin something."""
 

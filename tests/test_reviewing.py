@@ -133,6 +133,12 @@ def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     filing.file_ballot(str(tmp_path), ballot_for(ASKED, "𝗲𝘃𝗲"))
     assert reviews.is_filed(str(tmp_path), "eⓥe", ASKED, MADE)
     assert filing.reviewer_names(str(tmp_path)) == [("ada", True), ("eve", True)]
+    for first, *others in (("O'Brien", "O’Brien", 'O"Brien', "O´Brien"), ("Zoë", "Zoë\ufe0f"), ("Bob ★", "Bob ☆")):
+        filing.file_ballot(str(tmp_path), ballot_for(ASKED, first))
+        assert not any(filing.begin_draft(str(tmp_path), ballot_for(ASKED, other)) for other in others)
+    earlier = tmp_path / "obrien-8ebd51f8.yaml"  # as it was named before its name was compared as reports write it
+    earlier.write_text(to_yaml(ballot_for(ASKED, "O’Brien")), encoding="utf-8")
+    assert reviews.gather_ballots(str(tmp_path), MADE).left_out == ()
 
 
 @pytest.mark.parametrize(
@@ -202,6 +208,7 @@ def test_no_name_has_the_file_of_another(name: str) -> None:
     """A reviewer who signs with the name of another's files gets other files, and so replaces no draft."""
     stem = reviews.stem_of(name)
     assert (reviews.stem_of(stem) == stem) == (reviews.signed_name(name) == stem)
+    assert reviews.signed_name(signed := reviews.signed_name(name)) == signed
 
 
 @pytest.mark.parametrize("name", KINDS)

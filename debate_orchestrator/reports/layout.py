@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import table
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from debate_orchestrator.util import sanitize
@@ -44,7 +45,19 @@ def parser(*, of_lines: bool = False, tables_first: bool = False, for_markdown: 
     if for_markdown:
         markdown.disable("autolink")
         markdown.validateLink = lambda url: re.fullmatch(PLAIN_ADDRESS, url) is not None  # type: ignore[method-assign]
+    markdown.normalizeLinkText = lambda link: link  # type: ignore[method-assign]  # else `%E2%80%AE` is decoded
+    markdown.core.ruler.push("sanitize", _sanitize)
     return markdown
+
+
+def _sanitize(state: StateCore) -> None:
+    """Makes the tokens safe, as their text was before entities were decoded in it. All within a line, titles of links
+    too, stays on that line."""
+    for block in state.tokens:
+        for token in block.children or []:
+            token.content = sanitize.without_line_breaks(token.content)
+            if "title" in token.attrs:
+                token.attrs["title"] = sanitize.one_line(str(token.attrs["title"]))
 
 
 def of_speech(text: str) -> list[Token]:
@@ -104,8 +117,8 @@ def _shown(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def words_in(text: str) -> list[str]:
-    """The runs of letters and digits in a text, however its characters and addresses are written."""
-    return re.findall(r"[^\W_]+", unquote(unescape(text)).casefold())
+    """The runs of letters and digits that are seen in a text, however its characters and addresses are written."""
+    return re.findall(r"[^\W_]+", sanitize.sanitize(unquote(unescape(text))).casefold())
 
 
 _MAX_HOST_LENGTH = 253

@@ -35,7 +35,13 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, parse_mapping_with_lines, read_text
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.redact import KEY, redact
-from debate_orchestrator.util.sanitize import normalize_unicode, one_line, plain_letters
+from debate_orchestrator.util.sanitize import (
+    INVISIBLE,
+    normalize_unicode,
+    one_line,
+    plain_letters,
+    without_quotation_marks,
+)
 
 VERSION = 1
 """The version of the format of ballot files."""
@@ -376,7 +382,7 @@ def _ballot_of_file(
     if isinstance(value, BadFile):
         raise value
     ballot = checked_ballot(value, name_of(name), form, entries)
-    if not is_file_of(name, ballot.reviewer):
+    if not is_file_of(name, value["reviewer"]):
         raise BadFile(
             f"{name_of(name)}: the ballot of {short_repr(ballot.reviewer)} must be called "
             f"{stem_of(ballot.reviewer)}{SUFFIX}.",
@@ -402,13 +408,17 @@ def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entri
 
 
 def signed_name(reviewer: str) -> str:
-    """A reviewer's name as it is compared with others, and as reports have it."""
-    return plain_letters(one_line(reviewer))
+    """A reviewer's name as it is compared with others, and as reports write it: `O'Brien` for `O’Brien`, of which only
+    what is seen counts."""
+    return without_quotation_marks(INVISIBLE.sub("", plain_letters(one_line(reviewer))))
 
 
 def stem_of(reviewer: str) -> str:
     """A reviewer's file name without suffix: the name if it is plain, else what is left of it and a digest."""
-    name = signed_name(reviewer)
+    return _stem(signed_name(reviewer))
+
+
+def _stem(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return name
     folded = normalize_unicode(name, "NFKD").encode("ascii", "ignore").decode().lower()
@@ -418,11 +428,12 @@ def stem_of(reviewer: str) -> str:
 
 
 def is_file_of(name: str, reviewer: str, suffix: str = SUFFIX) -> bool:
-    """Whether a reviewer's ballot, or with `DRAFT` its draft, is in a file of that name."""
-    stem = stem_of(reviewer)
+    """Whether the ballot that names this reviewer, or with `DRAFT` the draft, is in a file of that name. Earlier
+    versions made it of the name with its quotation marks."""
+    stems = (stem_of(reviewer), _stem(plain_letters(one_line(reviewer))))
     if KEY in reviewer:  # any digits: those of `ballot_path`, of which the name that was typed can't be told any more
-        return re.fullmatch(re.escape(stem[:-_DIGITS]) + "[0-9a-f]{8}" + re.escape(suffix), name) is not None
-    return name == stem + suffix
+        return any(re.fullmatch(re.escape(stem[:-_DIGITS]) + "[0-9a-f]{8}" + re.escape(suffix), name) for stem in stems)
+    return name in (stem + suffix for stem in stems)
 
 
 def draft_path(folder: str, reviewer: str) -> str:
