@@ -49,7 +49,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     setup = Settings(
         topic=texts("topic"),
         positions={side: texts("position") for side in made.sides},
-        rounds=min(rounds, made.rounds.maximum),
+        rounds=min(rounds, made.rounds.max),
         strictness="strict",
         first=made.sides[0],
         context=tuple(file.name for file in context),
@@ -115,10 +115,10 @@ def _value(field: Field, terms: ShapeContext, texts: Texts, place: str) -> Any:
             return fitting(texts(place), field)
         case "url":
             return re.sub(r"[\s<>\"`\x00-\x20\x7f]", "-", f"https://example.org/{texts(place)}")[:MAX_URL_LENGTH]
-        case "flag":
+        case "boolean":
             return place == "convergence"  # the judge steps in wherever it may
         case "number":
-            return int(field.minimum or 0) if field.is_integer else field.minimum or 0
+            return int(field.min or 0) if field.integer else field.min or 0
         case "choice":
             return next(iter(field.options or terms.sides))
         case "choices":
@@ -129,7 +129,7 @@ def _value(field: Field, terms: ShapeContext, texts: Texts, place: str) -> Any:
             return list(terms.turns[:2])
         case "scores":
             return {side: {name: terms.scale(name)[1] for name in terms.criteria} for side in terms.sides}
-        case "record":
+        case "object":
             return fill_shape(field.fields, terms, texts, place)
     if not terms.turns and any(one.kind == "turn" for one in field.fields.values()):
         return []

@@ -22,7 +22,7 @@ from debate_orchestrator.core.shape import Field, json_schema
 from debate_orchestrator.util.errors import DebateError
 
 SHIPPED = ("adversarial", "claim", "panel", "question", "transcript")
-KINDS = ("text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns")
+KINDS = ("text", "url", "boolean", "number", "choice", "choices", "list", "object", "scores", "turn", "turns")
 _OPTIONS = ("a", "b", "tie", "both", "consensus", "decisive", "held", "none", "x y")
 _WHEN = {"round": None, "rounds_at_least": None, "strictness": None, "option": ()}
 _MOST_EVENTS = 80
@@ -45,11 +45,11 @@ def change_format(format: dict[str, Any], chance: random.Random) -> tuple[str, d
             {"of": chance.sample(_OPTIONS, chance.randint(0, 4))},
             {"fields": {}},
             {"fields": {**field["fields"], "extra": Field(kind="text").model_dump(mode="json")}},
-            {"least": None, "most": None, "whole": False},
+            {"min": None, "max": None, "integer": False},
             {"only_if": {}, "unless": {}},
             {"when": _WHEN | {"strictness": "nowhere"}},
             {"when": _WHEN | {"rounds_at_least": 2}},
-            {"kind": "record", "fields": {"why": Field(kind="text").model_dump(mode="json")}},
+            {"kind": "object", "fields": {"why": Field(kind="text").model_dump(mode="json")}},
         ]
     )
     if chance.random() < 0.15:
@@ -66,7 +66,7 @@ def _in_phases(data: dict[str, Any], chance: random.Random) -> tuple[str, dict[s
         [
             {"reply": chance.choice([*data["shapes"], "text"])},
             {"seats": chance.sample(["a", "b", "judge", "rapporteur", "clerk"], chance.randint(1, 2))},
-            {"on": chance.choice(["convergence", "findings", None])},
+            {"triggered_by": chance.choice(["convergence", "findings", None])},
             {"option": chance.choice(["each round", "blind", "issues", "brief", None])},
         ]
     )

@@ -74,7 +74,7 @@ def opened_with_quotes() -> Opened:
     """The event that opens a debate of one round in a format in which quotes are looked up."""
     notes = ContextFile(name="notes.md", text="Tabs are one character wide in every file.")
     first = opened_event(rounds=1, context=(notes,))
-    return first.model_copy(update={"format": first.format.model_copy(update={"quotes": QuoteRules(least_words=1)})})
+    return first.model_copy(update={"format": first.format.model_copy(update={"quotes": QuoteRules(min_words=1)})})
 
 
 def play_events(say: scripted_replies.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:

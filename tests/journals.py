@@ -55,12 +55,12 @@ _FORMAT = Format(
     round=(),
     rubric=Rubric(
         name="small",
-        least=1,
-        most=10,
+        min=1,
+        max=10,
         criteria={"wit": Criterion(title="Wit", about="")},
         strictness={"strict": Strictness(about="", judge="", debaters="")},
     ),
-    labels=AnnouncementTexts(round="", intervention="", divergence="", persisted="", final=""),
+    announcements=AnnouncementTexts(round="", intervention="", divergence="", converged_again="", final=""),
     lines=ReservedLines(concede="c", decline="d"),
 )
 

@@ -61,9 +61,9 @@ class Marks:
         return marked
 
     def _in_field(self, place: str, field: Field, value: Any) -> Any:
-        if value is None and field.kind not in ("text", "record"):
+        if value is None and field.kind not in ("text", "object"):
             return value
-        if not value and field.kind in ("list", "record") and (self.context.turns or not names_turns(field.fields)):
+        if not value and field.kind in ("list", "object") and (self.context.turns or not names_turns(field.fields)):
             item = plainest_reply(field.fields, self.context)
             value = [item] if field.kind == "list" else item
         if (field.per_side or field.per_issue) and isinstance(value, dict):
@@ -75,7 +75,7 @@ class Marks:
                 return [self.in_shape(place, field.fields, self.context, item) for item in value]
             case "list":
                 return [self.new(place) for _ in value]
-            case "record":
+            case "object":
                 return self.in_shape(place, field.fields, self.context, value)
         return value
 

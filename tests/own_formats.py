@@ -16,12 +16,12 @@ seats:
   a: {name: Anna, side: Pro, tag: A}
   b: {name: Ben, side: Con, tag: B}
   judge: {name: Jo, tag: J}
-rounds: {default: 1, most: 2, insist: 3}
-labels:
+rounds: {default: 1, max: 2, max_if_insisted: 3}
+announcements:
   round: "ROUND {round} OF {rounds}"
   intervention: "[STOP - {round}]"
   divergence: "[FORCED]"
-  persisted: They still agree.
+  converged_again: They still agree.
   final: "[END]"
 lines:
   concede: You win.
@@ -31,19 +31,19 @@ round:
     title: Speech
     tag: SPEECH
     seats: [a, b]
-    words: 100
+    target_words: 100
   - name: vote
     title: Vote
     tag: VOTE
     seats: [judge]
-    order: at once
+    order: simultaneous
     reply: ballot
   - name: forced
     title: Another Speech
     tag: FORCED
     seats: [a, b]
-    order: at once
-    on: convergence
+    order: simultaneous
+    triggered_by: convergence
     template: speech
 after:
   - name: end
@@ -54,19 +54,19 @@ after:
 shapes:
   ballot:
     scores: {kind: scores}
-    winner: {kind: choice, of: [a, b, tie]}
+    winner: {kind: choice, options: [a, b, tie]}
     convergence:
-      kind: record
+      kind: object
       fields:
-        detected: {kind: flag}
-        criteria: {kind: choices, of: [same], only_if: {detected: true}}
-        side: {kind: choice, of: [a, b, both], only_if: {detected: true}}
+        detected: {kind: boolean}
+        criteria: {kind: choices, options: [same], only_if: {detected: true}}
+        side: {kind: choice, options: [a, b, both], only_if: {detected: true}}
   final:
-    winner: {kind: choice, of: [a, b, tie, consensus]}
+    winner: {kind: choice, options: [a, b, tie, consensus]}
 """
 RUBRIC = """\
-least: 0
-most: 5
+min: 0
+max: 5
 criteria:
   wit: {title: Wit, about: Is it funny}
 strictness:
@@ -87,7 +87,7 @@ FILES = {
     "vote.md.j2": '{% include "shared/judge.md.j2" %}\nVote.\n{{ schema | json }}\n',
     "end.md.j2": "{{ totals.a | points }} to {{ totals.b | points }}: who was better?\n",
 }
-EXTENDING = "# As the adversarial one.\nextends: adversarial\ntitle: Short\nrounds: {default: 1, most: 2}\n"
+EXTENDING = "# As the adversarial one.\nextends: adversarial\ntitle: Short\nrounds: {default: 1, max: 2}\n"
 """A format.yaml that is nothing but what it changes."""
 
 

@@ -136,7 +136,7 @@ TRIED: dict[str, Callable[[str], object]] = {
     "visible": lambda text: visible_text.make_visible(
         public_text(sanitize.sanitize(text)),
         None,
-        quotes=QuoteRules(tag="q", verified="v", unverified="u", least_words=1),
+        quotes=QuoteRules(tag="q", verified="v", unverified="u", min_words=1),
         context_texts=["a b"],
     ),
     "markdown": markup.quote_speech,

@@ -271,7 +271,7 @@ def test_a_concession_in_an_unjudged_debate_stays_on_record(row: tuple[dict[str,
 def test_speeches_beside_and_after_a_concession_are_kept(tmp_path: Path) -> None:
     """Where both speak at once, or after the last round, what was said beside or after a concession is judged too."""
     format = loader.load("conversation")
-    argument = format.round[0].model_copy(update={"order": "at once"})
+    argument = format.round[0].model_copy(update={"order": "simultaneous"})
     closing = argument.model_copy(update={"name": "closing", "order": "in turn", "template": "argument"})
     own = format.model_copy(update={"round": (argument,), "after": (closing,)})
     first = conversation_opened(own, rounds=2)

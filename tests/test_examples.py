@@ -13,6 +13,8 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Opened
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.former_names import former_data
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import render_file
 from debate_orchestrator.setup import risks
@@ -89,9 +91,12 @@ def test_journals_that_were_shipped_once_are_still_reported(path: Path) -> None:
 
 @for_each([*EARLIER_JOURNALS, *EXAMPLES])
 def test_formats_that_were_shipped_once_need_no_consent(path: Path) -> None:
-    """To continue with a debate by a format as an earlier version shipped it asks for no consent to its prompts."""
+    """To continue with a debate by a format as an earlier version shipped it asks for no consent to its prompts. It is
+    read under its former names, and written under those of today."""
     opened = read(path).events[0]
     assert isinstance(opened, Opened)
+    assert former_data(opened.format, exclude_unset=True) == _first(path)["format"] != opened.format.model_dump()
+    assert Format.model_validate(opened.format.model_dump(mode="json")) == opened.format
     assert "format" not in {risk.where for risk in risks.of_debate(opened, opened.cast)}
 
 

@@ -35,11 +35,11 @@ def test_a_good_format_loads(here: Path) -> None:
 
 def test_everything_comes_at_once(here: Path) -> None:
     """Mistakes in the data, in what hangs together, in the rubric and in templates are reported in one go, in order."""
-    text = FORMAT.replace("words: 100", "word: 100").replace("reply: final", "reply: finale")
+    text = FORMAT.replace("target_words: 100", "target_word: 100").replace("reply: final", "reply: finale")
     write_format(
         here / "mine",
         format_yaml=text,
-        rubric_yaml="least: 0\n",
+        rubric_yaml="min: 0\n",
         speech_md_j2="{{ othr }}\n{{ topik }}",
         vote_md_j2="{% if %}",
     )
@@ -67,7 +67,7 @@ def test_extending_is_enough(here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING)
     made = format_check.load("./mine")
-    assert (made.name, made.title, made.rounds.maximum) == ("mine", "Short", 2)
+    assert (made.name, made.title, made.rounds.max) == ("mine", "Short", 2)
     assert made.round[0].template == "adversarial/opening"
 
 
@@ -106,9 +106,9 @@ def changed_format(**changes: Any) -> Format:
 @pytest.mark.parametrize(
     ("limits", "plain", "edge_cases"),
     [
-        ({"default": 1, "most": 1, "insist": 1}, [1], [1]),
-        ({"default": 1, "most": 3, "insist": 3}, [1, 2, 3], [1, 2]),
-        ({"default": 4, "most": 50, "insist": 60}, [1, 2, 4, 60], [1, 4]),
+        ({"default": 1, "max": 1, "max_if_insisted": 1}, [1], [1]),
+        ({"default": 1, "max": 3, "max_if_insisted": 3}, [1, 2, 3], [1, 2]),
+        ({"default": 4, "max": 50, "max_if_insisted": 60}, [1, 2, 4, 60], [1, 4]),
     ],
 )
 def test_the_debates_that_are_tried(limits: dict[str, int], plain: list[int], edge_cases: list[int]) -> None:
@@ -129,7 +129,7 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
         return render(name, *rest)
 
     monkeypatch.setattr(briefs, "_render", spy)
-    made = changed_format(rounds={"default": 1, "most": 2, "insist": 2})
+    made = changed_format(rounds={"default": 1, "max": 2, "max_if_insisted": 2})
     assert format_check.dry_run_problems(made, {}, key_path) == []
     assert {loader.task_template(made, phase) for phase in made.phases()} <= seen
 
@@ -196,28 +196,28 @@ def test_a_format_without_a_turn(tmp_path: Path) -> None:
 
 YAML, RUBRIC, SPEECH, VOTE = "format.yaml", "rubric.yaml", "speech.md.j2", "vote.md.j2"
 VOTED = FORMAT[FORMAT.index("    reply: ballot") : FORMAT.index(" convergence\n")]
-SCORES, WINNER, DIR = "scores: {kind: scores}", "winner: {kind: choice, of: [a, b, tie]}", "./mine"
+SCORES, WINNER, DIR = "scores: {kind: scores}", "winner: {kind: choice, options: [a, b, tie]}", "./mine"
 
 MISTAKES = [
     # No YAML
     (YAML, "title: Small", "§title: Small: er", "mapping values are not allowed"),
-    (RUBRIC, "most: 5", "§\tmost: 5", "found a tab character"),
+    (RUBRIC, "max: 5", "§\tmax: 5", "found a tab character"),
     # Keys
     (YAML, "title: Small", "§titel: Small", "the key 'title' is missing"),
-    (YAML, "    words: 100", "    §word: 100", "round[0].word: 'word' is not a key here. Did you mean 'words'?"),
+    (YAML, "    target_words: 100", "    §target_word: 100", "round[0].target_word: 'target_word' is not a key"),
     (YAML, "  a: {name", "  a: {§words: 5, name", "'words' is not a key here. Try: one of name, side, tag."),
     (YAML, "title: Small", "§template: speech\ntitle: Small", "'template' is not a key here. Try: one of name, title"),
     (YAML, "name: speech\n    title: Speech", "§name: speech", "round[0]: the key 'title' is missing"),
     (YAML, "title: Small", "§name: smal\ntitle: Small", "name: 'smal' should be 'mine'"),
     (YAML, "  judge: {name: Jo, tag: J}", "  judge: {§name: Jo}", "seats.judge: the key 'tag' is missing"),
     # Values
-    (YAML, "words: 100", "§words: many", "round[0].words: 'many' should be a whole number"),
+    (YAML, "target_words: 100", "§target_words: many", "round[0].target_words: 'many' should be a whole number"),
     (YAML, "title: Speech", '§title: "Two\\nlines"', "should be a line of text"),
     (YAML, "seats: [a, b]", "§seats: [a, a]", "round[0].seats: A seat is named twice in a, a"),
-    (YAML, "rounds: {default: 1", "§rounds: {default: 3", "default 3, most 2, insist 3: each must be at least"),
-    (YAML, "insist: 3", "§insist: 3000", "from 1 to 100"),
-    (YAML, "    words: 100", "    §when: {round: 4}", "round[0].when.round: 4 should be 1 to 3"),
-    (YAML, "    words: 100", "    §when: {strictness: harsh}", "when.strictness: 'harsh' should be plain"),
+    (YAML, "rounds: {default: 1", "§rounds: {default: 3", "default 3, max 2, max_if_insisted 3: each must be at least"),
+    (YAML, "max_if_insisted: 3", "§max_if_insisted: 3000", "from 1 to 100"),
+    (YAML, "    target_words: 100", "    §when: {round: 4}", "round[0].when.round: 4 should be 1 to 3"),
+    (YAML, "    target_words: 100", "    §when: {strictness: harsh}", "when.strictness: 'harsh' should be plain"),
     (YAML, "  concede: You win.", "  §concede: ''", "lines.concede: '' should be one line of text"),
     (YAML, "  concede: You win.", '  §concede: "***"', "lines.concede: '***' has no letter and no digit"),
     (YAML, "  decline: I will not.", "  §decline: You win.", "is also the line that concedes"),
@@ -225,15 +225,15 @@ MISTAKES = [
     # What does not hang together
     (YAML, "  b: {name", "  §c: {name", "'c' is not a seat: the seats are a, b, judge"),
     (YAML, "seats: [a, b]", "seats: [a, §c]", "names 'c' under seats, which is not a seat"),
-    (YAML, "side: {kind: choice, of: [a, b, both], only_if: {d", "side: {kind: choice, §only_if: {x", "a field beside"),
-    (YAML, VOTED, VOTED.replace("ballot", "final").replace("on:", "§on:"), "no phase of the round before it looks"),
+    (YAML, "both], only_if: {d", "both], §only_if: {x", "a field beside"),
+    (YAML, VOTED, VOTED.replace("ballot", "final").replace("trigg", "§trigg"), "no phase of the round before it"),
     (YAML, WINNER, "winner: {§optional: true, kind: choice}", "can't depend on a condition"),
     # The rubric
     (YAML, "rubric: rubric.yaml", "§rubric: rubrik.yaml", "a file in ./mine/. Did you mean 'rubric.yaml'?"),
     (YAML, "rubric: rubric.yaml", "§rubric: reserach", "one of answer, conversation, panel, research, a file"),
-    (YAML, "rubric: rubric.yaml\n", "rubric: §{least: 1, most: 2}\n", "rubric: the key 'strictness' is missing"),
+    (YAML, "rubric: rubric.yaml\n", "rubric: §{min: 1, max: 2}\n", "rubric: the key 'strictness' is missing"),
     # Templates
-    (YAML, "    words: 100", "    §template: speach", f"no template {DIR}/speach.md.j2. Did you"),
+    (YAML, "    target_words: 100", "    §template: speach", f"no template {DIR}/speach.md.j2. Did you"),
     (YAML, "template: speech", "§template: adversarial/opnening", "Did you mean 'adversarial/opening'?"),
     (SPEECH, "Speak", "§{% if %}Speak", "Expected an expression"),
     (SPEECH, "name(other)", "§name(othr)", "no brief provides the name 'othr'. Did you mean 'other'?"),

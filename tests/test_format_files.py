@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadFormat
 
-INLINE = "{least: 1, most: 2, criteria: {x: {title: X, about: x}}, strictness: {s: {about: s, judge: s, debaters: s}}}"
+INLINE = "{min: 1, max: 2, criteria: {x: {title: X, about: x}}, strictness: {s: {about: s, judge: s, debaters: s}}}"
 
 
 @pytest.fixture
@@ -83,19 +84,35 @@ def test_what_a_format_may_be_called(here: Path, name: str, said: str) -> None:
 
 
 def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
-    """A key replaces the extended format's, but shapes, seats, labels and lines, which are merged by their keys."""
-    own = "seats: {a: {name: Anna, tag: A}}\nlabels: {final: The End}\nlines: {decline: No.}\n"
-    own += "shapes: {final: {winner: {kind: choice}}}\nafter: []\nintervention: {most_in_a_row: 2}\n"
+    """A key replaces the extended format's, and so does its former name, but four are merged by their keys."""
+    own = "panel: 2\nlabels: {final: The End, persisted: Still}\nseats: {a: {name: Anna, tag: A}}\n"
+    own += (
+        "lines: {decline: No.}\nshapes: {final: {winner: {kind: choice}}}\nafter: []\nintervention: {max_in_a_row: 2}\n"
+    )
     made, base = (
         loader.read_source(str(write_format(here / "mine", format_yaml=EXTENDING + own))).format,
         loader.load("adversarial"),
     )
     assert made is not None
     assert (made.seats["a"].name, made.seats["a"].side, made.seats["b"]) == ("Anna", "", base.seats["b"])
-    assert made.announcements == base.announcements.model_copy(update={"final": "The End"})
+    assert made.announcements == base.announcements.model_copy(update={"final": "The End", "converged_again": "Still"})
+    assert made.judge_count == 2
     assert (made.lines.concede, made.lines.decline) == (base.lines.concede, "No.")
     assert (list(made.shapes["final"]), made.shapes["ballot"]) == (["winner"], base.shapes["ballot"])
-    assert (made.after, made.rounds.maximum_if_insisted, made.rubric) == ((), 8, base.rubric)
+    assert (made.after, made.rounds.max_if_insisted, made.rubric) == ((), 8, base.rubric)
+
+
+def test_former_names_are_read(here: Path) -> None:
+    """A folder whose keys and kinds have the names of an earlier version is the same format, in templates too."""
+    names = {"max_if_insisted": "insist", "max": "most", "min": "least", "announcements": "labels", "options": "of"}
+    names |= {"converged_again": "persisted", "target_words": "words", "triggered_by": "on", "simultaneous": "at once"}
+    names |= {"object": "record", "boolean": "flag"}
+    text, rubric, speech = FORMAT, RUBRIC, "{{ words }} {{ turn.phase.words }} {{ labels.persisted }}"
+    for name, former in names.items():
+        text, rubric = (re.sub(rf"\b{name}\b", former, file) for file in (text, rubric))
+    folder = str(write_format(here / "former" / "mine", format_yaml=text, rubric_yaml=rubric, speech_md_j2=speech))
+    assert loader.load(folder) == loader.load(str(write_format(here / "mine")))
+    assert not format_check.find_problems(folder)
 
 
 def test_templates_are_inherited_by_their_path(here: Path) -> None:
@@ -123,7 +140,7 @@ def test_shipped_formats_extend_each_other(shelf: Path) -> None:
     (shelf / "last" / "format.yaml").write_text("extends: middle\ntitle: Last\n")
     (shelf / "middle" / "opening.md.j2").write_text("Open.")
     made = loader.load("last")
-    assert (made.title, made.about, made.rounds.maximum) == ("Last", "In the middle.", 2)
+    assert (made.title, made.about, made.rounds.max) == ("Last", "In the middle.", 2)
     assert [phase.template for phase in made.round[:2]] == ["middle/opening", "adversarial/constructive"]
     assert {"formats/middle/opening.md.j2", "formats/adversarial/challenge.md.j2"} <= set(loader.digests(made, {}))
 

@@ -128,7 +128,7 @@ def test_only_a_name_is_a_format(name: str) -> None:
     assert "\n" not in refused.value.problems[0]
 
 
-WINNER = "    winner: {kind: choice, of: [a, b, tie, consensus]}\n"
+WINNER = "    winner: {kind: choice, options: [a, b, tie, consensus]}\n"
 
 
 def nested(depth: int, **limits: Any) -> dict[str, Any]:
@@ -142,19 +142,19 @@ def nested(depth: int, **limits: Any) -> dict[str, Any]:
 def per_issue(depth: int) -> dict[str, Any]:
     """Records within records, each of them for every issue."""
     inner = {"kind": "text"} if depth == 1 else per_issue(depth - 1)
-    return {"kind": "record", "per_issue": True, "fields": {"x": inner}}
+    return {"kind": "object", "per_issue": True, "fields": {"x": inner}}
 
 
 TOO_LARGE = [
-    ({"kind": "list", "least": 1e9}, "has 1e+09 as `least`; it must be from 0 to 100"),
-    ({"kind": "list", "most": 101}, "has 101 as `most`; it must be from 0 to 100"),
-    ({"kind": "list", "least": -1}, "has -1 as `least`; it must be from 0 to 100"),
-    ({"kind": "number", "most": 1e300}, "has 1e+300 as `most`; it must be from -1,000,000 to 1,000,000"),
-    ({"kind": "number", "least": -1e300}, "has -1e+300 as `least`; it must be from -1,000,000 to 1,000,000"),
-    ({"kind": "text", "words": 0}, "has a number of words in `words` that is not from 1 to 20,000"),
-    ({"kind": "text", "asked_words": 10**30}, "has a number of words in `asked_words` that is not from 1 to 20,000"),
-    (nested(4, least=100, most=100), "characters; at most 400,000"),
-    (nested(2, least=100, optional=True), "final asks for replies of about"),
+    ({"kind": "list", "min": 1e9}, "has 1e+09 as `min`; it must be from 0 to 100"),
+    ({"kind": "list", "max": 101}, "has 101 as `max`; it must be from 0 to 100"),
+    ({"kind": "list", "min": -1}, "has -1 as `min`; it must be from 0 to 100"),
+    ({"kind": "number", "max": 1e300}, "has 1e+300 as `max`; it must be from -1,000,000 to 1,000,000"),
+    ({"kind": "number", "min": -1e300}, "has -1e+300 as `min`; it must be from -1,000,000 to 1,000,000"),
+    ({"kind": "text", "max_words": 0}, "has a number of words in `max_words` that is not from 1 to 20,000"),
+    ({"kind": "text", "target_words": 10**30}, "has a number of words in `target_words` that is not from 1 to 20,000"),
+    (nested(4, min=100, max=100), "characters; at most 400,000"),
+    (nested(2, min=100, optional=True), "final asks for replies of about"),
     (per_issue(3), "characters; at most 400,000"),
 ]
 

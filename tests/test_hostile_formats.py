@@ -95,7 +95,7 @@ def full(shape: Shape, context: ShapeContext) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, field in fields_asked(shape, context).items():
         if applies(field, made) and name != "conceded":
-            made[name] = name not in ("refused", "dry") if field.kind == "flag" else filled(field, context)
+            made[name] = name not in ("refused", "dry") if field.kind == "boolean" else filled(field, context)
         else:
             made[name] = [] if field.kind in ("list", "choices", "turns") else None
     return made
@@ -109,8 +109,8 @@ def filled(field: Field, context: ShapeContext) -> Any:
         case "list" if names_turns(field.fields) and not context.turns:
             return []
         case "list":
-            return [full(field.fields, context) if field.fields else SAID] * int(field.minimum or 1)
-        case "record":
+            return [full(field.fields, context) if field.fields else SAID] * int(field.min or 1)
+        case "object":
             return full(field.fields, context)
         case "turns":
             return list(context.turns[:2])
@@ -242,7 +242,7 @@ def test_a_journal_with_a_hostile_option_is_refused(here: Path, debate: Run) -> 
         ran = debate("report", str(path))
 
         assert ran.code == 2, hostile
-        place = "format.shapes.dissent.rows.fields.status.of.0"
+        place = "format.shapes.dissent.rows.fields.status.options.0"
         assert "line 1 holds a text that is not allowed in its place" in ran.err
         assert f"{place}: should be a line of text, of at most 200 characters, without markdown or HTML" in ran.err
         assert "newer version" not in ran.err

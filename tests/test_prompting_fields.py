@@ -18,10 +18,10 @@ from debate_orchestrator.prompting.fields import WHETHER_ANY, FieldPath, FormQue
 from debate_orchestrator.util.errors import BadReply
 
 CONTEXT = ShapeContext(
-    sides=("a", "b"), criteria=("depth", "wit"), minimum=1, maximum=10, rounds=2, strictness="strict",
+    sides=("a", "b"), criteria=("depth", "wit"), min=1, max=10, rounds=2, strictness="strict",
     turns=("1.opening.a", "1.opening.b"), scales={"wit": (0, 1)},
 )  # fmt: skip
-KINDS = ("text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns")
+KINDS = ("text", "url", "boolean", "number", "choice", "choices", "list", "object", "scores", "turn", "turns")
 
 
 def leaf(kind: str, *, empty: bool = False, **more: Any) -> FormQuestion:
@@ -31,17 +31,17 @@ def leaf(kind: str, *, empty: bool = False, **more: Any) -> FormQuestion:
 @st.composite
 def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
     """Shapes of every kind of field, some of which depend on a flag or a choice beside them."""
-    made: Shape = {"sure": Field(kind="flag"), "who": Field(kind="choice", of=("a", "b", "tie"))}
+    made: Shape = {"sure": Field(kind="boolean"), "who": Field(kind="choice", options=("a", "b", "tie"))}
     names = draw(st.lists(st.sampled_from(["claim", "why", "scores", "rows", "part"]), unique=True, max_size=4))
     for name in names:
-        kind = draw(st.sampled_from([one for one in KINDS if depth or one != "record"]))
+        kind = draw(st.sampled_from([one for one in KINDS if depth or one != "object"]))
         more: dict[str, Any] = {"optional": draw(st.booleans()), "per_side": draw(st.booleans())}
-        if kind in ("record", "scores"):
+        if kind in ("object", "scores"):
             more["per_side"] = False
-        if kind == "record" or (kind == "list" and depth and draw(st.booleans())):
+        if kind == "object" or (kind == "list" and depth and draw(st.booleans())):
             more["fields"] = draw(shapes(depth=depth - 1))
         if kind == "number":
-            more |= {"least": 0, "most": 5, "whole": draw(st.booleans())}
+            more |= {"min": 0, "max": 5, "integer": draw(st.booleans())}
         if kind == "text" and draw(st.booleans()):
             more["words"] = 3
         if draw(st.booleans()):
@@ -101,7 +101,7 @@ def answered(question: FormQuestion, entered: Mapping[FieldPath, str]) -> bool:
 @given(shapes(), st.data())
 def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
     """Every form comes to an end: there is an answer to each of its questions."""
-    good = {"text": "word", "url": "https://example.org/", "flag": "no", "number": "1", "choice": "1", "turn": "1"}
+    good = {"text": "word", "url": "https://example.org/", "boolean": "no", "number": "1", "choice": "1", "turn": "1"}
     good |= {"choices": "1", "turns": "1", "scores": "1 1"}
     entered: dict[FieldPath, str] = {}
     while missing := [
@@ -113,7 +113,7 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
             and len(question.field_path) < 12
             and question.field_path[-2:-1] in ((), ("1",), ("rows",))
         )
-        said = "yes" if question.field.kind == "flag" and yes else good[question.field.kind]
+        said = "yes" if question.field.kind == "boolean" and yes else good[question.field.kind]
         said = "" if question.may_be_empty and (question.ends or question.field.kind == "text") and not yes else said
         fields.parse_answer(question, CONTEXT, said)
         entered[question.field_path] = said
@@ -133,17 +133,17 @@ def test_every_shape_that_ships_has_a_form() -> None:
 TYPED_ANSWERS = [
     (leaf("text"), "  two words ", "two words"),
     (leaf("url"), "https://example.org/a", "https://example.org/a"),
-    (leaf("flag"), "Y", True),
-    (leaf("flag"), "no", False),
-    (leaf("number", least=1, most=10), "7.5", 7.5),
-    (leaf("number", whole=True), "7", 7),
+    (leaf("boolean"), "Y", True),
+    (leaf("boolean"), "no", False),
+    (leaf("number", min=1, max=10), "7.5", 7.5),
+    (leaf("number", integer=True), "7", 7),
     (leaf("choice"), "b", "b"),
-    (leaf("choice", of=("a", "b", "tie")), "3", "tie"),
-    (leaf("choice", of=("a", "b", "tie")), "T", "tie"),
-    (leaf("choice", of=("3", "2")), "3", "3"),
-    (leaf("choices", of=("same claim", "yes, but")), "2", ["yes, but"]),
-    (leaf("choices", of=("same claim", "yes, but")), "yes, but", ["yes, but"]),
-    (leaf("choices", of=("one", "two", "three")), "1 3, one", ["one", "three"]),
+    (leaf("choice", options=("a", "b", "tie")), "3", "tie"),
+    (leaf("choice", options=("a", "b", "tie")), "T", "tie"),
+    (leaf("choice", options=("3", "2")), "3", "3"),
+    (leaf("choices", options=("same claim", "yes, but")), "2", ["yes, but"]),
+    (leaf("choices", options=("same claim", "yes, but")), "yes, but", ["yes, but"]),
+    (leaf("choices", options=("one", "two", "three")), "1 3, one", ["one", "three"]),
     (leaf("turn"), "2", "1.opening.b"),
     (leaf("turns"), "1.opening.b, 1", ["1.opening.b", "1.opening.a"]),
     (leaf("choice", empty=True), "", None),
@@ -161,17 +161,17 @@ def test_what_an_answer_means() -> None:
 
 REFUSED_ANSWERS = [
     (leaf("text"), "  ", "^it is empty; it must be a text.$"),
-    (leaf("text", words=2), "one two three", "^it has 3 words; write at most 2.$"),
+    (leaf("text", max_words=2), "one two three", "^it has 3 words; write at most 2.$"),
     (leaf("url"), "example.org", "the address of a page"),
-    (leaf("flag"), "perhaps", "yes or no"),
-    (leaf("number", least=1, most=10), "11", "a number from 1 to 10"),
-    (leaf("number", least=1, most=10), "7,5", "a number from 1 to 10"),
-    (leaf("number", least=1, most=10), "1e1", "a number from 1 to 10"),
-    (leaf("number", whole=True), "7.5", "a whole number"),
+    (leaf("boolean"), "perhaps", "yes or no"),
+    (leaf("number", min=1, max=10), "11", "a number from 1 to 10"),
+    (leaf("number", min=1, max=10), "7,5", "a number from 1 to 10"),
+    (leaf("number", min=1, max=10), "1e1", "a number from 1 to 10"),
+    (leaf("number", integer=True), "7.5", "a whole number"),
     (leaf("choice"), "c", "one of a, b"),
-    (leaf("choice", of=("same", "some")), "s", "one of same, some"),
+    (leaf("choice", options=("same", "some")), "s", "one of same, some"),
     (leaf("choice"), "", "one of a, b"),
-    (leaf("choices", of=("one", "two")), "one, three", "any of one, two"),
+    (leaf("choices", options=("one", "two")), "one, three", "any of one, two"),
     (leaf("turn"), "9.opening.a", "the id of a turn"),
     (leaf("turns"), "", "a list of turn ids"),
 ]
@@ -192,7 +192,7 @@ def places(shape: Shape, **entered: str) -> list[str]:
 def test_fields_that_depend_on_others() -> None:
     """A field that depends on another is asked for as soon as that is known, wherever it stands, and no more when it
     is changed; what was entered there meanwhile comes back with it."""
-    shape: Shape = {"why": Field(kind="text", only_if={"sure": True}), "sure": Field(kind="flag")}
+    shape: Shape = {"why": Field(kind="text", only_if={"sure": True}), "sure": Field(kind="boolean")}
 
     assert places(shape) == ["sure"]
     assert places(shape, sure="yes") == ["why", "sure"]
@@ -240,7 +240,7 @@ def test_lists() -> None:
     """A list ends with an empty item, one of records where its first field is left empty; of records that may begin
     with nothing, when no further one is wanted."""
     texts: Shape = {"open": Field(kind="list")}
-    pairs: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text"), "sure": Field(kind="flag")})}
+    pairs: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text"), "sure": Field(kind="boolean")})}
     rows: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text", optional=True)})}
 
     assert places(texts, open__1="one") == ["open/1", "open/2"]
@@ -274,7 +274,7 @@ def test_labels() -> None:
     assert "Disputed claims 1: Claim" in labels(shapes["dissent"])
     assert {"Disputed claims 1: Researcher A"} <= {*labels(shapes["dissent"], {("rows", "1", "claim"): "So."})}
     assert "Strongest argument: Side" in labels(shapes["final"])
-    extra = {"extra": Field(kind="record", optional=True, fields={"why": Field(kind="text")})}
+    extra = {"extra": Field(kind="object", optional=True, fields={"why": Field(kind="text")})}
     assert labels(extra) == ["Extra (anything?)"]
 
 
@@ -284,7 +284,7 @@ def test_a_field_is_called_as_its_format_says() -> None:
     about = "what the p-value shows; null hypothesis kept or not"
     shape = {
         "rounds": Field(kind="text", about=about),
-        "seat": Field(kind="text", title="Chair", about="who sits there", empty="if none does", optional=True),
+        "seat": Field(kind="text", title="Chair", about="who sits there", null_when="if none does", optional=True),
     }
     first, second = fields.form_questions(shape, CONTEXT, {})
 

@@ -111,7 +111,7 @@ def test_what_travels_is_found_first() -> None:
     """A template that travels with a debate is taken before the one of prompts/; all others are those of prompts/."""
     own = Sandbox({"shared/motion.md.j2": "Mine."})
     assert own.get_template("shared/motion.md.j2").render() == "Mine."
-    close = {"words": 5, "search": False, "lines": {"concede": "Yes.", "decline": "No."}}
+    close = {"target_words": 5, "search": False, "lines": {"concede": "Yes.", "decline": "No."}}
     assert "About 5 words" in own.get_template("shared/debater-close.md.j2").render(close)
     assert {"shared/motion.md.j2", "shared/turn.md.j2", "moderator/topic.md.j2"} <= set(own.list_templates())
 
@@ -135,7 +135,7 @@ def test_a_neighbour_is_found_in_the_same_folder() -> None:
         (
             '\n{% include "shared/debater-close.md.j2" %}',
             "prompts/shared/debater-close.md.j2:5",
-            "'words' is undefined",
+            "'target_words' is undefined",
         ),
         ('\n{% include "./two.j2" %}', "formats/x/two.j2:2", "'y' is undefined"),
         ("{{ ''.__class__.__mro__ }}", "formats/x/one.j2:1", "unsafe"),

@@ -43,8 +43,8 @@ STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 CONTEXT = ShapeContext(
     sides=("a", "b"),
     criteria=("x", "y"),
-    minimum=1,
-    maximum=10,
+    min=1,
+    max=10,
     rounds=2,
     strictness="strict",
     turns=("1.o.a", "1.o.b"),
@@ -107,11 +107,11 @@ def test_whom_it_cannot_stand_in_for(spec: str, said: str) -> None:
 
 
 PLAIN = st.one_of(
-    st.builds(Field, kind=st.sampled_from(["text", "url", "flag", "turns", "scores"])),
-    st.builds(Field, kind=st.just("text"), words=st.integers(1, 60)),
+    st.builds(Field, kind=st.sampled_from(["text", "url", "boolean", "turns", "scores"])),
+    st.builds(Field, kind=st.just("text"), max_words=st.integers(1, 60)),
     st.builds(Field, kind=st.sampled_from(["text", "choice", "turns", "list"]), per_side=st.booleans()),
-    st.builds(Field, kind=st.sampled_from(["choice", "choices"]), of=st.sampled_from([(), ("x",), ("tie", "b")])),
-    st.builds(Field, kind=st.just("number"), least=st.integers(-5, 5), most=st.integers(5, 9), whole=st.booleans()),
+    st.builds(Field, kind=st.sampled_from(["choice", "choices"]), options=st.sampled_from([(), ("x",), ("tie", "b")])),
+    st.builds(Field, kind=st.just("number"), min=st.integers(-5, 5), max=st.integers(5, 9), integer=st.booleans()),
     st.builds(Field, kind=st.sampled_from(["text", "choice", "list"]), optional=st.just(True)),
 )
 
@@ -120,14 +120,14 @@ PLAIN = st.one_of(
 def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
     """Shapes with fields that depend on others, before and after them, and with records within."""
     made: Shape = draw(st.dictionaries(st.sampled_from("pqrs"), PLAIN, min_size=1))
-    made["seen"] = Field(kind="flag")
-    made["winner"] = Field(kind="choice", of=("a", "b", "tie"))
+    made["seen"] = Field(kind="boolean")
+    made["winner"] = Field(kind="choice", options=("a", "b", "tie"))
     wanted = draw(st.sampled_from([{"seen": False}, {"seen": True}, {"winner": "a"}]))
     made["why"] = Field(kind=draw(st.sampled_from(["text", "choices", "turns"])), only_if=wanted)
     made["last"] = Field(kind="text", only_if={"seen": False})
     made["case"] = Field(kind=draw(st.sampled_from(["text", "url", "list", "turns"])), unless=wanted)
     if depth:
-        made["in"] = Field(kind=draw(st.sampled_from(["record", "list"])), fields=draw(shapes(depth - 1)))
+        made["in"] = Field(kind=draw(st.sampled_from(["object", "list"])), fields=draw(shapes(depth - 1)))
     names = draw(st.permutations(list(made)))
     return {name: made[name] for name in names}
 

@@ -69,7 +69,7 @@ def is_verified(quote: str, text: str, least: int = 4) -> tuple[bool, bool]:
     heard = make_visible(
         PublicText(sanitize(f"<quote>{quote}</quote>")),
         None,
-        quotes=QuoteRules(least_words=least),
+        quotes=QuoteRules(min_words=least),
         context_texts=[text],
     ).quotes
     return compare(quote, text).state == "verified", [one.verified for one in heard] == [True]
@@ -95,7 +95,7 @@ def test_no_change_that_a_reader_sees_is_verified(script: str) -> None:
             del texts[1]
         for quote, text in texts:
             assert compare(quote, text).state != "verified", (name, quote, text)
-            quotes = QuoteRules(least_words=least)
+            quotes = QuoteRules(min_words=least)
             heard = make_visible(
                 PublicText(sanitize(f"<quote>{quote}</quote>")), None, quotes=quotes, context_texts=[text]
             ).quotes

@@ -259,7 +259,7 @@ def test_what_is_said_in_private_is_not_heard(line: str) -> None:
 
 # Forms that sides fill in
 
-CASE = {"refused": {"kind": "flag"}, "claim": {"kind": "text", "unless": {"refused": True}}}
+CASE = {"refused": {"kind": "boolean"}, "claim": {"kind": "text", "unless": {"refused": True}}}
 
 
 def form() -> DebateState:

@@ -211,7 +211,7 @@ def test_the_answer_to_an_issue_is_no_side() -> None:
     """With the positions `Yes` and `No`, `No` for an issue may answer its question: it is asked for again."""
     field = Field(kind="choice", of=("a", "b", "even"), per_issue=True)
     context = ShapeContext(
-        sides=("a", "b"), criteria=(), minimum=1, maximum=10, rounds=1, strictness="strict", issues=("I1", "I2")
+        sides=("a", "b"), criteria=(), min=1, max=10, rounds=1, strictness="strict", issues=("I1", "I2")
     )
     phrases = {"a": frozenset({"researcher a", "yes"}), "b": frozenset({"researcher b", "no"})}
     written = {"issues": {"I1": "No", "I2": "Researcher B"}}

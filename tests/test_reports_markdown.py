@@ -223,8 +223,9 @@ def spoken_by_both(name: str, title: str) -> dict[str, Any]:
 def bare() -> Format:
     """A format with speeches before and after its one kind of round, and the smallest ballots there can be."""
     data = loader.load("adversarial").model_dump()
-    winner = {"kind": "choice", "of": ["a", "b", "tie"]}
-    vote = {"name": "vote", "title": "Vote", "tag": "VOTE", "seats": ["judge"], "order": "at once", "reply": "ballot"}
+    winner = {"kind": "choice", "options": ["a", "b", "tie"]}
+    vote = {"name": "vote", "title": "Vote", "tag": "VOTE"}
+    vote |= {"seats": ["judge"], "order": "simultaneous", "reply": "ballot"}
     end = {"name": "verdict", "title": "Final Verdict", "tag": "END", "seats": ["judge"], "reply": "final"}
     changes = {
         "before": [spoken_by_both("welcome", "Welcome")],

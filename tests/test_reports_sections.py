@@ -123,19 +123,19 @@ EVIDENCE = shipped_format("claim").shapes["evidence"]
 ROW: Shape = {
     "seat": Field(kind="choice"),
     "turn": Field(kind="turn"),
-    "fault": Field(kind="choice", of=("revised answer", "misused a quote")),
+    "fault": Field(kind="choice", options=("revised answer", "misused a quote")),
     "what": Field(kind="text"),
 }
 
 BALLOT: Shape = {
     "summary": Field(kind="text"),
     "decided": Field(kind="text", per_side=True),
-    "sure": Field(kind="flag"),
+    "sure": Field(kind="boolean"),
     "share": Field(kind="number"),
-    "signs": Field(kind="choices", of=("x", "y")),
+    "signs": Field(kind="choices", options=("x", "y")),
     "turns": Field(kind="turns"),
     "page": Field(kind="url"),
-    "best": Field(kind="record", fields=ROW),
+    "best": Field(kind="object", fields=ROW),
     "notes": Field(kind="list"),
     "faults": Field(kind="list", fields=ROW),
     "nothing": Field(kind="text", optional=True),

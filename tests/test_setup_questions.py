@@ -345,7 +345,7 @@ class TestFormats:
 
     def test_one_round_is_not_asked_for(self) -> None:
         """A format with a single round asks nothing about rounds; the block says one."""
-        setup_questions = made_questions(self.other(rounds=RoundLimits(default=1, most=1, insist=1)))
+        setup_questions = made_questions(self.other(rounds=RoundLimits(default=1, max=1, max_if_insisted=1)))
         state = said(setup_questions, SetupState(), *TO_ROUNDS)
 
         assert question(setup_questions, state).key == "context"
@@ -357,7 +357,7 @@ class TestFormats:
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""
         setup_questions = made_questions(
-            self.other(rounds=RoundLimits(default=2, most=3, insist=4), round=RULES.round[:1])
+            self.other(rounds=RoundLimits(default=2, max=3, max_if_insisted=4), round=RULES.round[:1])
         )
         asked = question(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS))
         insist = question(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS, ("rounds", "4")))
@@ -371,9 +371,9 @@ class TestFormats:
     @pytest.mark.parametrize(
         ("rounds", "expected"),
         [
-            (RoundLimits(default=1, most=1, insist=1), "rounds: '9' is not 1."),
-            (RoundLimits(default=2, most=3, insist=3), "1 to 3. More than 3 tend to produce diminishing returns."),
-            (RoundLimits(default=2, most=3, insist=4), "diminishing returns. Try: `insist: true` for 4."),
+            (RoundLimits(default=1, max=1, max_if_insisted=1), "rounds: '9' is not 1."),
+            (RoundLimits(default=2, max=3, max_if_insisted=3), "1 to 3. More than 3 tend to produce diminishing ret"),
+            (RoundLimits(default=2, max=3, max_if_insisted=4), "diminishing returns. Try: `insist: true` for 4."),
             (RoundLimits(), "4 or 5 is a good cap. Try: `insist: true` for 7 to 8."),
         ],
     )

@@ -18,8 +18,8 @@ from debate_orchestrator.util.errors import MAX_LISTED, MAX_PROBLEMS_LENGTH
 CONTEXT = ShapeContext(
     sides=("a", "b"),
     criteria=(),
-    minimum=1,
-    maximum=10,
+    min=1,
+    max=10,
     rounds=1,
     strictness="strict",
     issues=("I1", "I2"),
@@ -33,7 +33,7 @@ def in_lists(fields: Shape) -> Shape:
     return {"outer": Field(kind="list", fields={"middle": Field(kind="list", fields=inner)})}
 
 
-LONG = Field(kind="choice", of=tuple(f"{n} " + "x" * 190 for n in range(100)))
+LONG = Field(kind="choice", options=tuple(f"{n} " + "x" * 190 for n in range(100)))
 STRANGE: dict[str, Shape] = {
     "long names": in_lists({f"f{n} " + "x" * 190: Field(kind="text") for n in range(280)}),
     "long choices": in_lists({f"f{n}": LONG for n in range(280)}),
@@ -46,7 +46,7 @@ def test_a_list_of_choices_is_read_by_its_options() -> None:
     sides = {"a": frozenset({"pro"}), "b": frozenset({"con"})}
     value = {"x": ["maybe SO", "YES", "a draw", "the Pro", "winner tie", "con", "Yes"]}
 
-    read = normalize({"x": Field(kind="choices", of=options)}, value, CONTEXT, sides)
+    read = normalize({"x": Field(kind="choices", options=options)}, value, CONTEXT, sides)
 
     assert read.value["x"] == ["Maybe so", "YES", "tie", "a", "tie", "con", "Yes"]
 
@@ -60,8 +60,8 @@ SIGNS = (
 @for_each(SIGNS)
 def test_a_sign_beside_an_option_is_asked_about(sign: str) -> None:
     """A sign may negate, strike or doubt what it stands by: with one no option, flag or side is read as meant."""
-    shape = {"x": Field(kind="choice"), "y": Field(kind="choices", of=("a", "b")), "z": Field(kind="flag")}
-    shape |= {"o": Field(kind="choice", of=("a",), optional=True), "n": Field(kind="choice", of=("a",), optional=True)}
+    shape = {"x": Field(kind="choice"), "y": Field(kind="choices", options=("a", "b")), "z": Field(kind="boolean")}
+    shape |= dict.fromkeys(("o", "n"), Field(kind="choice", options=("a",), optional=True))
     shape["s"] = Field(kind="text", per_side=True)
     sides = {"a": frozenset({"a", "pro"}), "b": frozenset({"b", "con"})}
     value = {

@@ -108,11 +108,11 @@ def test_topics_from_files(tmp_path: Path) -> None:
 
 def test_lengths_of_phases() -> None:
     """Speeches are as long as the spec says, within what the format asks of a phase."""
-    changed = contests.spec(lengths={"opening": {"words": 30, "most_words": 40, "tokens": 500}}).loaded_format
+    changed = contests.spec(lengths={"opening": {"target_words": 30, "max_words": 40, "max_tokens": 500}}).loaded_format
     (opening,) = (phase for phase in changed.phases() if phase.name == "opening")
     assert (opening.target_words, opening.max_words, opening.max_tokens) == (30, 40, 500)
     assert "asks for at least 70 words and at most 60" in problems(
-        format="question", lengths={"argument": {"most_words": 60}}
+        format="question", lengths={"argument": {"max_words": 60}}
     )
 
 

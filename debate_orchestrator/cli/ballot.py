@@ -231,8 +231,8 @@ def _fields(form: ReviewForm, shape: Shape) -> dict[str, Any]:
 def hint(field: Field, form: ReviewForm) -> str:
     """The values that a field may have: `a, b or tie: who won the round`."""
     if field.kind == "number":
-        bounded = field.minimum is not None and field.maximum is not None
-        values = f"{field.minimum:g} to {field.maximum:g}" if bounded else "a number"
+        bounded = field.min is not None and field.max is not None
+        values = f"{field.min:g} to {field.max:g}" if bounded else "a number"
     else:
         values = _or(field.options or form.sides)
     return f"{values}: {field.about}" if field.about else values

@@ -117,11 +117,9 @@ def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
 def _rules(format: Format) -> Iterator[str]:
     """The rules on rounds, votes and winning, one sentence each."""
     limits = format.rounds
-    more_if_insisted = (
-        f", up to {limits.maximum_if_insisted} with --insist" if limits.maximum_if_insisted > limits.maximum else ""
-    )
-    round_limits = f"Rounds: {limits.default} by default, 1 to {limits.maximum}{more_if_insisted}."
-    yield round_limits if limits.maximum > 1 else "Rounds: one."
+    more_if_insisted = f", up to {limits.max_if_insisted} with --insist" if limits.max_if_insisted > limits.max else ""
+    round_limits = f"Rounds: {limits.default} by default, 1 to {limits.max}{more_if_insisted}."
+    yield round_limits if limits.max > 1 else "Rounds: one."
     if JUDGE not in format.seats:
         yield "It has no judge; `debate judge` can judge the speeches afterwards."
         return
@@ -135,7 +133,7 @@ def _rules(format: Format) -> Iterator[str]:
 def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
     rubric = format.rubric
     if rubric.criteria:
-        print_result("", f"Rubric {rubric.name}, {rubric.minimum:g} to {rubric.maximum:g}:")
+        print_result("", f"Rubric {rubric.name}, {rubric.min:g} to {rubric.max:g}:")
     for key, criterion in rubric.criteria.items():
         if criterion.when.holds(rounds=rounds, strictness=strictness):
             print_result(f"  {key}: {criterion.about}")

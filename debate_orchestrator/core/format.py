@@ -13,6 +13,7 @@ from typing import Literal, Self
 from pydantic import Field as PydanticField
 from pydantic import ModelWrapValidatorHandler, model_validator
 
+from debate_orchestrator.core.former_names import formerly
 from debate_orchestrator.core.phases import (
     CLERK,
     DEBATING_SEATS,
@@ -69,6 +70,8 @@ class InvalidFormat(ValueError):
 class Format(FrozenModel):
     """The rules of one kind of debate."""
 
+    model_config = formerly(after_decline="after_refusal", announcements="labels", judge_count="panel")
+
     name: str = PydanticField(pattern=NAME_PATTERN)
     title: Text
     about: Text
@@ -90,7 +93,7 @@ class Format(FrozenModel):
     forbids: tuple[Literal["other's lines"], ...] = ()
     """Things a speaker must not do; each one seen is recorded as a fault. `other's lines`: write speech for the other
     side, such as a line that begins with its name and a colon."""
-    after_decline: Literal["goes on", "verdict"] = PydanticField(default="goes on", alias="after_refusal")
+    after_decline: Literal["goes on", "verdict"] = "goes on"
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
     """`votes`: the side with more votes wins. `swing`: the side that gained more since the pre-debate vote wins."""
@@ -113,9 +116,9 @@ class Format(FrozenModel):
     What all of them have to be is in `shape_rules`."""
     rubric: Rubric
     intervention: Intervention = Intervention()
-    announcements: AnnouncementTexts = PydanticField(default=AnnouncementTexts(), alias="labels")
+    announcements: AnnouncementTexts = AnnouncementTexts()
     lines: ReservedLines = ReservedLines()
-    judge_count: int = PydanticField(default=1, ge=1, le=9, alias="panel")
+    judge_count: int = PydanticField(default=1, ge=1, le=9)
     """The number of judges unless the setup says otherwise."""
 
     @property
@@ -126,7 +129,7 @@ class Format(FrozenModel):
     @property
     def has_one_order(self) -> bool:
         """Whether there is no phase that both sides share without speaking at once, so that neither can be first."""
-        return all(phase.order == "at once" for phase in self.phases() if set(self.sides) <= set(phase.seats))
+        return all(phase.order == "simultaneous" for phase in self.phases() if set(self.sides) <= set(phase.seats))
 
     def active_seats(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
         """The seats that take a turn, and so must be filled, in a debate with these optional phases. Without any, the
@@ -230,7 +233,7 @@ class Format(FrozenModel):
         ]
         for section, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
             for n, phase in enumerate(phases):
-                lists = {"seats": phase.seats, "heard_by": phase.heard_by, "refusals_heard_by": phase.declines_heard_by}
+                lists = {"seats": phase.seats, "heard_by": phase.heard_by, "declines_heard_by": phase.declines_heard_by}
                 counts += [((section, n, key), len(items), len(SEATS)) for key, items in lists.items()]
         for keys, count, maximum in counts:
             if count > maximum:
@@ -275,7 +278,7 @@ class Format(FrozenModel):
                     scope = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
                     claim = f"phase {phase.name!r} answers {phase.triggered_by}"
                     problem = f"{claim}, but no phase {scope} before it looks for that"
-                    yield (section, n, "on"), problem
+                    yield (section, n, "triggered_by"), problem
                 earlier_fields |= set(self.shapes.get(phase.reply, {}))
             voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
             answering = next((n for n, phase in enumerate(phases) if phase.triggered_by), len(phases))
@@ -302,7 +305,7 @@ class Format(FrozenModel):
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
                 yield ("seats", n), f"{phase_name} names {seat!r} under seats, which is not a seat"
-        for key, seats in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.declines_heard_by)):
+        for key, seats in (("heard_by", phase.heard_by), ("declines_heard_by", phase.declines_heard_by)):
             for n, seat in enumerate(seats):
                 if seat not in SEATS:
                     yield (key, n), f"{phase_name} is heard by {seat!r}, which is not a seat"
@@ -314,14 +317,14 @@ class Format(FrozenModel):
         if phase.with_previous and (phase.triggered_by or set(phase.seats) != {RAPPORTEUR}):
             yield (
                 ("with_previous",),
-                f"{phase_name} has `with_previous`, which is allowed only for a phase of the rapporteur without `on`",
+                f"{phase_name} has `with_previous`, which only an untriggered phase of the rapporteur may have",
             )
         if phase.min_words and phase.max_words and phase.min_words > phase.max_words:
             problem = f"{phase_name} asks for at least {phase.min_words} words and at most {phase.max_words}"
-            yield ("least_words",), problem
-        for key, limit in (("least_words", phase.min_words), ("most_words", phase.max_words)):
+            yield ("min_words",), problem
+        for key, limit in (("min_words", phase.min_words), ("max_words", phase.max_words)):
             if phase.reply != "text" and limit:
-                yield (key,), f"{phase_name} limits the length of a structured reply; set `words` on its fields instead"
+                yield (key,), f"{phase_name} limits the length of a structured reply; set `max_words` on its fields"
 
     def _shape_problems(self) -> Iterator[LocatedProblem]:
         winners = ("a", "b", *OUTCOMES)
@@ -350,8 +353,8 @@ class Format(FrozenModel):
                                     (*field_keys, condition),
                                     f"{record_name}.{key} depends on {sibling!r}, which is not a field beside it",
                                 )
-                    if field.empty and not field.may_be_null:
-                        yield (*field_keys, "empty"), f"{record_name}.{key} says when it is null, and it never is"
+                    if field.null_when and not field.may_be_null:
+                        yield (*field_keys, "null_when"), f"{record_name}.{key} says when it is null, and it never is"
                     if field.when.round is not None:
                         yield (*field_keys, "when"), f"{record_name}.{key} depends on the round, which a field can't do"
 
@@ -378,8 +381,8 @@ class Format(FrozenModel):
                     yield "label", f"winner_of lacks the label {label!r} of shape {name!r}"
 
     def _rubric_problems(self) -> Iterator[LocatedProblem]:
-        if not 0 <= self.rubric.minimum < self.rubric.maximum:
-            yield ("rubric", "least"), "the rubric's scale must go from 0 or more to something larger"
+        if not 0 <= self.rubric.min < self.rubric.max:
+            yield ("rubric", "min"), "the rubric's scale must go from 0 or more to something larger"
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
         if scored and not any(criterion.when == Condition() for criterion in self.rubric.criteria.values()):
             yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
@@ -419,7 +422,7 @@ def _is_same_kind(field: Field, other: Field) -> bool:
 
 def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collection[str]) -> Iterator[Slot]:
     """Every slot of a debate with this many rounds, in order. Optional phases are included only if chosen; phases with
-    `on` are included as if triggered. No other code knows the order of a format."""
+    `triggered_by` are included as if triggered. No other code knows the order of a format."""
     sections: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
     sections += [(format.round, n, False) for n in range(1, rounds + 1)]
     sections.append((format.after, None, True))

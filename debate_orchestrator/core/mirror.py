@@ -158,7 +158,7 @@ class Mirror:
                 return [self.turn_id(item) for item in value]
             case "scores":
                 return {name: value[self.side(name)] for name in value}
-            case "record":
+            case "object":
                 return self.structured_reply(field.fields, value, source_fields)
             case "list":
                 return [

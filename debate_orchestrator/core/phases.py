@@ -10,6 +10,7 @@ from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 from pydantic_core import PydanticCustomError
 
+from debate_orchestrator.core.former_names import RENAMED, formerly
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.values import FREE_TEXT, INVALID_LINE, DisplayName, FrozenModel, PrintableKey, Text
 
@@ -79,43 +80,55 @@ class Seat(FrozenModel):
 
 
 class RoundLimits(FrozenModel):
+    model_config = formerly(max="most", max_if_insisted="insist")
+
     default: int = PydanticField(default=3, ge=1, le=MAX_FORMAT_COUNT)
-    maximum: int = PydanticField(default=6, ge=1, le=MAX_FORMAT_COUNT, alias="most")
-    maximum_if_insisted: int = PydanticField(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")
-    """The most rounds in place of `maximum` where the setting `insist` is on."""
+    max: int = PydanticField(default=6, ge=1, le=MAX_FORMAT_COUNT)
+    max_if_insisted: int = PydanticField(default=8, ge=1, le=MAX_FORMAT_COUNT)
+    """The most rounds in place of `max` where the setting `insist` is on."""
 
 
 class Phase(FrozenModel):
     """One kind of turn: who takes it, when, who hears it, and what reply is expected."""
+
+    model_config = formerly(
+        voters="panel",
+        triggered_by="on",
+        declines_heard_by="refusals_heard_by",
+        target_words="words",
+        max_tokens="tokens",
+        min_words="least_words",
+        max_words="most_words",
+    )
 
     name: str = PydanticField(pattern=NAME_PATTERN)
     title: DisplayName
     tag: DisplayName
     seats: tuple[str, ...]
     """The seats that take a turn: `a`, `b`, `judge`."""
-    order: Literal["in turn", "at once"] = "in turn"
-    """In turn, the second speaker has heard the first; at once, neither hears the other."""
+    order: Annotated[Literal["in turn", "simultaneous"], RENAMED] = "in turn"
+    """In turn, the second speaker has heard the first; if simultaneous, neither hears the other."""
     with_previous: bool = False
     """For the rapporteur: due together with the last turns of the phase before it, without hearing them."""
-    voters: Literal["every judge", "first judge"] = PydanticField(default="every judge", alias="panel")
+    voters: Literal["every judge", "first judge"] = "every judge"
     when: Condition = PydanticField(default_factory=Condition)
-    triggered_by: Literal["convergence", "findings"] | None = PydanticField(default=None, alias="on")
+    triggered_by: Literal["convergence", "findings"] | None = None
     """Its trigger: `convergence`, if the ballots of the round find that sides converge and an intervention
     follows; `findings`, where the check of the decision brief found faults. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS
     """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
-    declines_heard_by: tuple[str, ...] = PydanticField(default=DEBATING_SEATS, alias="refusals_heard_by")
+    declines_heard_by: tuple[str, ...] = DEBATING_SEATS
     """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
     """Only where the setup asks for it: ballots after each round, the pre-debate vote, issues, decision brief."""
-    target_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="words")
-    max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT, alias="tokens")
+    target_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
+    max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
-    min_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="least_words")
+    min_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
     """A speech of fewer is asked for again, once."""
-    max_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS, alias="most_words")
+    max_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
     """Others hear a speech up to this many; the record keeps it whole."""
     template: str = PydanticField(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME_PATTERN[1:]}|^$")
     """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
@@ -125,11 +138,13 @@ class Phase(FrozenModel):
 class Criterion(FrozenModel):
     """Something that is scored."""
 
+    model_config = formerly(min="least", max="most")
+
     title: Line
     about: Text
     weight: float = PydanticField(default=1, gt=0, le=MAX_SCORE)
-    minimum: float | None = PydanticField(default=None, le=MAX_SCORE, alias="least")
-    maximum: float | None = PydanticField(default=None, le=MAX_SCORE, alias="most")
+    min: float | None = PydanticField(default=None, le=MAX_SCORE)
+    max: float | None = PydanticField(default=None, le=MAX_SCORE)
     """A scale of its own; the rubric's if it has none."""
     when: Condition = PydanticField(default_factory=Condition)
 
@@ -145,9 +160,11 @@ class Strictness(FrozenModel):
 class Rubric(FrozenModel):
     """The criteria and the scale by which a round is judged."""
 
+    model_config = formerly(min="least", max="most")
+
     name: Text
-    minimum: float = PydanticField(le=MAX_SCORE, alias="least")
-    maximum: float = PydanticField(le=MAX_SCORE, alias="most")
+    min: float = PydanticField(le=MAX_SCORE)
+    max: float = PydanticField(le=MAX_SCORE)
     criteria: dict[PrintableKey, Criterion] = {}
     strictness: dict[PrintableKey, Strictness]
     convergence: Annotated[dict[PrintableKey, str], FREE_TEXT] = {}
@@ -156,17 +173,19 @@ class Rubric(FrozenModel):
     def scale(self, criterion: str) -> tuple[float, float]:
         """The lowest and the highest score of a criterion."""
         scale = self.criteria[criterion]
-        minimum = self.minimum if scale.minimum is None else scale.minimum
-        return minimum, self.maximum if scale.maximum is None else scale.maximum
+        minimum = self.min if scale.min is None else scale.min
+        return minimum, self.max if scale.max is None else scale.max
 
 
 class QuoteRules(FrozenModel):
     """The names of the tags in which a debater quotes context files, and of those in which others read the quotes."""
 
+    model_config = formerly(min_words="least_words")
+
     tag: str = PydanticField(default="quote", pattern=TAG_PATTERN)
     verified: str = PydanticField(default="v_quote", pattern=TAG_PATTERN)
     unverified: str = PydanticField(default="u_quote", pattern=TAG_PATTERN)
-    min_words: int = PydanticField(default=4, ge=0, le=MAX_WORDS, alias="least_words")
+    min_words: int = PydanticField(default=4, ge=0, le=MAX_WORDS)
     """A quote of fewer words proves nothing, and is heard as unverified."""
 
     @property
@@ -178,7 +197,9 @@ class QuoteRules(FrozenModel):
 class Intervention(FrozenModel):
     """The rule for a round whose ballots find that the sides converge."""
 
-    max_in_a_row: int = PydanticField(default=1, ge=0, le=MAX_ROUNDS, alias="most_in_a_row")
+    model_config = formerly(max_in_a_row="most_in_a_row")
+
+    max_in_a_row: int = PydanticField(default=1, ge=0, le=MAX_ROUNDS)
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
 
 
@@ -193,12 +214,14 @@ def filled_announcement(text: str, *, round: int, rounds: int | None = None) -> 
 
 
 class AnnouncementTexts(FrozenModel):
-    """The announcements (`labels` in a format), with {round} and {rounds} for `filled_announcement`."""
+    """The announcements, with {round} and {rounds} for `filled_announcement`."""
+
+    model_config = formerly(converged_again="persisted")
 
     round: Line = "--- ROUND {round} OF {rounds} ---"
     intervention: Line = "[INTERVENTION - ROUND {round}]"
     divergence: Line = "[FORCED DIVERGENCE]"
-    converged_again: Line = PydanticField("The sides converged again right after an intervention.", alias="persisted")
+    converged_again: Line = "The sides converged again right after an intervention."
     """The text if they did: see `tally.converged_again`."""
     final: Line = "[JUDGE - FINAL VERDICT]"
 
@@ -309,7 +332,7 @@ class Slot(FrozenModel):
         seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
         seats += self.voter_seats(judges, mirror=mirror) if JUDGE in self.phase.seats else []
         seats += [(seat,) for seat in (CLERK, RAPPORTEUR) if seat in self.phase.seats]
-        if self.phase.order == "at once":
+        if self.phase.order == "simultaneous":
             return [tuple(seat for group in seats for seat in group)] if seats else []
         return seats
 

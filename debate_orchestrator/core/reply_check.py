@@ -41,17 +41,17 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
     for name in present_fields(shape, value):
         field, field_value, path = shape[name], value[name], f"{where}{name}"
         if field.kind == "list" and isinstance(field_value, list):
-            if not (field.minimum or 0) <= len(field_value) <= (field.maximum or MAX_ITEMS):
-                limits = [f"{word} {n:g}" for word, n in (("at least", field.minimum), ("at most", field.maximum)) if n]
+            if not (field.min or 0) <= len(field_value) <= (field.max or MAX_ITEMS):
+                limits = [f"{word} {n:g}" for word, n in (("at least", field.min), ("at most", field.max)) if n]
                 yield f"{path}: it has {plural(len(field_value), 'item')}; write {' and '.join(limits)}."
             for n, item in enumerate(field_value if field.fields else (), start=1):
                 yield from beyond_limits(field.fields, item, f"{path}[{n}].")
-        elif field.kind == "record" and isinstance(field_value, Mapping):
+        elif field.kind == "object" and isinstance(field_value, Mapping):
             yield from beyond_limits(field.fields, field_value, f"{path}.")
-        elif field.requested_max_words is not None and isinstance(field_value, str):
+        elif field.target_words is not None and isinstance(field_value, str):
             words = count_words(field_value)
-            if words > _WORD_TOLERANCE * field.requested_max_words:
-                yield f"{path}: {_excess(words, 'word', field.requested_max_words)}"
+            if words > _WORD_TOLERANCE * field.target_words:
+                yield f"{path}: {_excess(words, 'word', field.target_words)}"
 
 
 class _Problem(NamedTuple):
@@ -146,7 +146,7 @@ def _each(fields: Mapping[str, Field], value: Any, where: str, context: ShapeCon
 
 def _value(field: Field, value: Any, where: str, context: ShapeContext) -> Iterator[_Problem]:
     """The problems of one value: that of a field, or of a side or an issue in it."""
-    if field.kind == "record":
+    if field.kind == "object":
         yield from _record(field.fields, value, f"{where}.", context)
     elif field.kind == "scores":
         yield from _each(dict.fromkeys(context.sides, context.points), value, where, context)
@@ -184,7 +184,7 @@ def _fits(field: Field, value: Any, context: ShapeContext) -> bool:
     match field.kind:
         case "url":
             return isinstance(value, str) and _URL.fullmatch(value) is not None
-        case "flag":
+        case "boolean":
             return isinstance(value, bool)
         case "number":
             return _is_number(field, value)
@@ -202,11 +202,11 @@ def _fits(field: Field, value: Any, context: ShapeContext) -> bool:
 
 
 def _is_number(field: Field, value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int if field.is_integer else int | float):
+    if isinstance(value, bool) or not isinstance(value, int if field.integer else int | float):
         return False
     if not -MAX_NUMBER <= value <= MAX_NUMBER:  # NaN, too, is refused here
         return False
-    return (field.minimum is None or value >= field.minimum) and (field.maximum is None or value <= field.maximum)
+    return (field.min is None or value >= field.min) and (field.max is None or value <= field.max)
 
 
 def _all_of(value: Any, options: frozenset[str]) -> bool:
@@ -230,7 +230,7 @@ def _expected_value(field: Field, context: ShapeContext) -> str:
             return in_words(field)
         case "url":
             return f"{in_words(field)}, such as https://example.org/page"
-        case "flag":
+        case "boolean":
             return "true or false"
         case "choice":
             return f"one of {join_names([*(field.options or context.sides), *(['null'] * field.optional)])}"
@@ -252,9 +252,9 @@ def in_words(field: Field) -> str:
     """The requirement on a text, the address of a page or a number, for models and people alike."""
     match field.kind:
         case "number":
-            minimum, maximum = (field.minimum, -MAX_NUMBER), (field.maximum, MAX_NUMBER)
+            minimum, maximum = (field.min, -MAX_NUMBER), (field.max, MAX_NUMBER)
             low, high = (f"{otherwise if limit is None else limit:,.10g}" for limit, otherwise in (minimum, maximum))
-            return f"{'a whole number' if field.is_integer else 'a number'} from {low} to {high}"
+            return f"{'a whole number' if field.integer else 'a number'} from {low} to {high}"
         case "url":
             return "the address of a page"
     return "a text" if field.max_words is None else f"a text of at most {plural(field.max_words, 'word')}"

@@ -349,8 +349,8 @@ def shape_context(debate: DebateState, turn: Turn, *, with_turns: bool = True) -
     return ShapeContext(
         sides=debate.format.sides,
         criteria=debate.criteria,
-        minimum=rubric.minimum,
-        maximum=rubric.maximum,
+        min=rubric.min,
+        max=rubric.max,
         rounds=debate.rounds,
         strictness=debate.opened.settings.strictness,
         turns=tuple(map(debate.mirror.turn_id, turn_ids) if turn.mirrored else turn_ids),

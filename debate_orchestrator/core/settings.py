@@ -80,13 +80,13 @@ class Settings(JournaledModel):
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
     insist: Annotated[_Switch, Setting()] = False
-    """Whether the user wants more rounds than usual: up to the `maximum_if_insisted` of its format."""
+    """Whether the user wants more rounds than usual: up to the `max_if_insisted` of its format."""
     rounds: Annotated[
         int,
         Strict(),
         Field(ge=1),
         Setting(
-            lambda format: f"a whole number from 1 to {format.rounds.maximum}" if format.rounds.maximum > 1 else "1",
+            lambda format: f"a whole number from 1 to {format.rounds.max}" if format.rounds.max > 1 else "1",
             format_default=lambda format: format.rounds.default,
             keeps_origin=True,
         ),
@@ -192,9 +192,9 @@ class Settings(JournaledModel):
     @property
     def shape_options(self) -> tuple[str, ...]:
         """The options by the names that the conditions (`when`) of fields in shapes use: also `issues` where the user
-        gave the list, and `until dry`."""
+        gave the list, and `until no new ground`."""
         issues = () if self.own_issues is None else (ISSUES,)
-        return (*self.chosen_phases, *issues, *(("until dry",) if self.until_no_new_ground else ()))
+        return (*self.chosen_phases, *issues, *(("until no new ground",) if self.until_no_new_ground else ()))
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -255,19 +255,19 @@ def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = Fal
     if is_word:
         return f"{sentence} Give a number, such as 2."
     digits = str(value).strip()
-    too_many = digits.isdecimal() and int(digits[:9]) > format.rounds.maximum
+    too_many = digits.isdecimal() and int(digits[:9]) > format.rounds.max
     return f"{sentence}{_advice_on_rounds(format, in_setup=in_setup)}" if too_many else sentence
 
 
 def _advice_on_rounds(format: Format, *, in_setup: bool) -> str:
     limits = format.rounds
-    if limits.maximum <= 1:
+    if limits.max <= 1:
         return ""
-    advice = f" More than {limits.maximum} tend to produce diminishing returns"
-    advice += "; 4 or 5 is a good cap" if limits.maximum > 4 else ""
-    if limits.maximum_if_insisted <= limits.maximum:
+    advice = f" More than {limits.max} tend to produce diminishing returns"
+    advice += "; 4 or 5 is a good cap" if limits.max > 4 else ""
+    if limits.max_if_insisted <= limits.max:
         return f"{advice}."
-    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.maximum + 1, limits.maximum_if_insisted)))
+    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.max + 1, limits.max_if_insisted)))
     return with_hint(f"{advice}.", f"{beyond}, if you insist" if in_setup else f"`insist: true` for {beyond}")
 
 
@@ -303,7 +303,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "positions":
             yield from _position_problems(value, format)
         case "rounds":
-            if value > (format.rounds.maximum_if_insisted if others.get("insist") else format.rounds.maximum):
+            if value > (format.rounds.max_if_insisted if others.get("insist") else format.rounds.max):
                 yield value_problem(name, value, format)
         case "strictness" | "first":
             if value not in (format.sides if name == "first" else format.rubric.strictness):

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field as PydanticField
 
+from debate_orchestrator.core.former_names import RENAMED, formerly
 from debate_orchestrator.core.values import DisplayName, FrozenModel, PrintableKey, Text
 
 MAX_ITEMS = 100
 MAX_DEPTH = 6
-"""Levels of nested records and lists that a shape may have."""
+"""Levels of nested objects and lists that a shape may have."""
 MAX_FIELDS = 300
-"""Fields that a shape may have, those of its records included; a field per side counts twice."""
+"""Fields that a shape may have, those of its objects included; a field per side counts twice."""
 MAX_NUMBER = 1_000_000
 """The largest absolute value that a number in a reply may have."""
 
@@ -29,7 +30,7 @@ class Condition(FrozenModel):
     """The rounds, by name, or one round by its number."""
     rounds_at_least: int | None = None
     strictness: PrintableKey | None = None
-    option: tuple[PrintableKey, ...] = PydanticField(default=(), max_length=MAX_ITEMS)
+    option: Annotated[tuple[PrintableKey, ...], RENAMED] = PydanticField(default=(), max_length=MAX_ITEMS)
     """Options of which the setup must ask for at least one."""
 
     def holds(
@@ -53,26 +54,39 @@ class Condition(FrozenModel):
 
 
 class Field(FrozenModel):
-    kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
+    model_config = formerly(
+        null_when="empty",
+        options="of",
+        min="least",
+        max="most",
+        integer="whole",
+        max_words="words",
+        target_words="asked_words",
+    )
+
+    kind: Annotated[
+        Literal["text", "url", "boolean", "number", "choice", "choices", "list", "object", "scores", "turn", "turns"],
+        RENAMED,
+    ]
     """`scores`: a number for each side and criterion of the rubric; `turn`: a turn's id; `turns`: a list of turn ids;
     `url`: the address of a page."""
     title: DisplayName = ""
     """The label of the field in a person's form; its name if empty."""
     about: Text = ""
-    empty: Text = ""
+    null_when: Text = ""
     """The condition under which the field is null, as in `unless detected`. It is appended to `about` in the schema for
     models; people are not shown it."""
-    options: tuple[PrintableKey, ...] = PydanticField(default=(), alias="of")
+    options: tuple[PrintableKey, ...] = ()
     """The options of a choice; empty means the sides."""
     fields: dict[PrintableKey, Field] = {}
-    """The fields of a record, or of each item of a list."""
-    minimum: float | None = PydanticField(default=None, alias="least")
-    maximum: float | None = PydanticField(default=None, alias="most")
+    """The fields of an object, or of each item of a list."""
+    min: float | None = None
+    max: float | None = None
     """The limits of a number. For a list, how many items are asked for; a reply with more or fewer is accepted."""
-    is_integer: bool = PydanticField(default=False, alias="whole")
-    max_words: int | None = PydanticField(default=None, alias="words")
-    """The limit: a longer text is asked for again. (`words` of a phase is the length that is asked for, no limit.)"""
-    requested_max_words: int | None = PydanticField(default=None, alias="asked_words")
+    integer: bool = False
+    max_words: int | None = None
+    """The limit: a longer text is asked for again."""
+    target_words: int | None = None
     """The maximum number of words that is asked for. A longer reply is accepted; the rapporteur's is sent back once."""
     numbered: str = PydanticField(default="", pattern=r"^[A-Z]?$")
     """The letter by which the items of a list are called, with their number: `I` for I1, I2, ..."""
@@ -100,7 +114,7 @@ class Field(FrozenModel):
     @property
     def description(self) -> str:
         """The description of the field, and when it is null, as a model reads it."""
-        return "; ".join(filter(None, (self.about, f"null {self.empty}" if self.empty else "")))
+        return "; ".join(filter(None, (self.about, f"null {self.null_when}" if self.null_when else "")))
 
     @property
     def single(self) -> Field:
@@ -115,8 +129,8 @@ class ShapeContext(FrozenModel):
 
     sides: tuple[str, ...]
     criteria: tuple[str, ...]
-    minimum: float
-    maximum: float
+    min: float
+    max: float
     rounds: int
     strictness: str
     turns: tuple[str, ...] = ()
@@ -137,14 +151,12 @@ class ShapeContext(FrozenModel):
     def points(self) -> Field:
         """The field of a side's points: a number for each criterion."""
         scales = {name: self.scale(name) for name in self.criteria}
-        points = {
-            name: Field(kind="number", least=minimum, most=maximum) for name, (minimum, maximum) in scales.items()
-        }
-        return Field(kind="record", fields=points)
+        points = {name: Field(kind="number", min=low, max=high) for name, (low, high) in scales.items()}
+        return Field(kind="object", fields=points)
 
     def scale(self, criterion: str) -> tuple[float, float]:
         """The lowest and highest score of a criterion."""
-        return self.scales.get(criterion, (self.minimum, self.maximum))
+        return self.scales.get(criterion, (self.min, self.max))
 
 
 def names_turns(shape: Mapping[str, Field]) -> bool:
@@ -209,9 +221,9 @@ def _record_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[st
 
 def _options(field: Field, context: ShapeContext) -> tuple[bool | str, ...]:
     """The values of a field on which others may depend."""
-    if field.per_side or field.optional or field.kind not in ("flag", "choice"):
+    if field.per_side or field.optional or field.kind not in ("boolean", "choice"):
         return ()
-    return (True, False) if field.kind == "flag" else field.options or context.sides
+    return (True, False) if field.kind == "boolean" else field.options or context.sides
 
 
 def _alternative(
@@ -252,10 +264,10 @@ def _value_schema(field: Field, context: ShapeContext) -> dict[str, Any]:
     match field.kind:
         case "text" | "url" | "turn":
             return {"type": "string"}
-        case "flag":
+        case "boolean":
             return {"type": "boolean"}
         case "number":
-            return {"type": "integer" if field.is_integer else "number"}
+            return {"type": "integer" if field.integer else "number"}
         case "choice":
             return {"type": "string", "enum": list(field.options or context.sides)}
         case "choices":
@@ -265,7 +277,7 @@ def _value_schema(field: Field, context: ShapeContext) -> dict[str, Any]:
         case "list":
             items = _record_schema(field.fields, context) if field.fields else {"type": "string"}
             return {"type": "array", "items": items}
-        case "record":
+        case "object":
             return _record_schema(field.fields, context)
         case "scores":
             each = _object({name: {"type": "number"} for name in context.criteria})

@@ -29,21 +29,21 @@ class ReservedField(NamedTuple):
     nullable: bool = False
     """Whether its value may be null."""
     may_be_left_out: bool = False
-    """Whether a reply, or the record that it is in, may be without it."""
+    """Whether a reply, or the object that it is in, may be without it."""
     per_side: bool = False
     options: tuple[str, ...] = ()
     """The only options that a choice may have; any if empty."""
-    whole: bool = False
+    integer: bool = False
     """Whether a number must be a whole one."""
-    items: Literal["texts", "records", ""] = ""
+    items: Literal["texts", "objects", ""] = ""
     """The kind of a list's items; any if empty."""
     fields: Mapping[str, ReservedField] = {}
-    """The reserved fields of a record, or of each item of a list. Others may be beside them."""
+    """The reserved fields of an object, or of each item of a list. Others may be beside them."""
 
 
 _TEXT = ReservedField("text")
 _TEXTS = ReservedField("list", items="texts")
-_SURE = ReservedField("number", whole=True)
+_SURE = ReservedField("number", integer=True)
 _SIDE = ReservedField("choice", options=(_SIDES,))
 _CLAIM_TEXT = ReservedField("text", may_be_left_out=True)
 
@@ -54,28 +54,28 @@ JUDGE_FIELDS: Mapping[str, ReservedField] = {
     "score": ReservedField("number", nullable=True, may_be_left_out=True),
     "probability": ReservedField("number", nullable=True, may_be_left_out=True),
     "convergence": ReservedField(
-        "record",
+        "object",
         may_be_left_out=True,
         fields={
-            "detected": ReservedField("flag", nullable=True),
+            "detected": ReservedField("boolean", nullable=True),
             "side": ReservedField("choice", nullable=True, options=(_SIDES, "both")),
             "criteria": ReservedField("choices", nullable=True),
         },
     ),
     "feedback": ReservedField("text", may_be_left_out=True, per_side=True),
     "conceded": ReservedField("choice", nullable=True, may_be_left_out=True, options=(_SIDES,)),
-    "dry": ReservedField("flag", nullable=True, may_be_left_out=True),
+    "dry": ReservedField("boolean", nullable=True, may_be_left_out=True),
     "strength": ReservedField("choice", nullable=True, may_be_left_out=True),
     "rows": ReservedField(
         "list",
-        items="records",
+        items="objects",
         fields={
             **dict.fromkeys(("claim", "a", "b"), _CLAIM_TEXT),
             "status": ReservedField("choice", nullable=True, may_be_left_out=True),
             "turns": ReservedField("turns", may_be_left_out=True),
         },
     ),
-    "faults": ReservedField("list", may_be_left_out=True, items="records"),
+    "faults": ReservedField("list", may_be_left_out=True, items="objects"),
     "sources": ReservedField("list", may_be_left_out=True),
     "unsupported_claims": ReservedField("list", may_be_left_out=True, fields={"seat": _SIDE, "claim": _TEXT}),
     "strongest": ReservedField("text", may_be_left_out=True, per_side=True),
@@ -83,17 +83,17 @@ JUDGE_FIELDS: Mapping[str, ReservedField] = {
     "justification": ReservedField("text", may_be_left_out=True),
     "converged_on": ReservedField("text", nullable=True, may_be_left_out=True),
     "strongest_argument": ReservedField(
-        "record", may_be_left_out=True, fields={"seat": _SIDE, "argument": _TEXT, "why": _TEXT}
+        "object", may_be_left_out=True, fields={"seat": _SIDE, "argument": _TEXT, "why": _TEXT}
     ),
     "unresolved_questions": ReservedField("list", may_be_left_out=True, items="texts"),
     "follow_up": ReservedField("text", nullable=True, may_be_left_out=True),
 }
 SIDE_FIELDS: Mapping[str, ReservedField] = {
-    "refused": ReservedField("flag", nullable=True, may_be_left_out=True),
+    "refused": ReservedField("boolean", nullable=True, may_be_left_out=True),
     "url": ReservedField("url", nullable=True, may_be_left_out=True),
     "quote": ReservedField("text", nullable=True, may_be_left_out=True),
 }
-CLERK_FIELDS: Mapping[str, ReservedField] = {"checks": ReservedField("list", may_be_left_out=True, items="records")}
+CLERK_FIELDS: Mapping[str, ReservedField] = {"checks": ReservedField("list", may_be_left_out=True, items="objects")}
 RAPPORTEUR_FIELDS: Mapping[str, ReservedField] = {
     "cases": ReservedField("list", may_be_left_out=True, items="texts"),
     "issues": ReservedField("list", may_be_left_out=True, items="texts"),
@@ -102,7 +102,7 @@ RAPPORTEUR_FIELDS: Mapping[str, ReservedField] = {
 }
 DECISION_BRIEF_FIELDS: Mapping[str, ReservedField] = {
     "recommendation": ReservedField(
-        "record",
+        "object",
         fields={
             "do": _TEXT,
             "sure": _SURE,
@@ -120,7 +120,7 @@ DECISION_BRIEF_FIELDS: Mapping[str, ReservedField] = {
             "side": ReservedField("choice", nullable=True, options=(_SIDES,)),
             "mark": ReservedField("choice", options=MARKS),
             "turns": ReservedField("turns"),
-            "dissent_row": ReservedField("number", nullable=True, may_be_left_out=True, whole=True),
+            "dissent_row": ReservedField("number", nullable=True, may_be_left_out=True, integer=True),
         },
     ),
     "would_change": _TEXTS,
@@ -139,18 +139,18 @@ def reserved_field_problems(
     reserved: Mapping[str, ReservedField], shape: Shape, sides: Sequence[str], *, inner: bool = False
 ) -> Iterator[LocatedProblem]:
     """The reasons why the engine and the reports can't rely on the fields of a shape, each with the keys that lead to
-    the field. With `inner` the shape is that of a record: a field must be there unless it may be left out."""
+    the field. With `inner` the shape is that of an object: a field must be there unless it may be left out."""
     for key, rule in reserved.items():
         if (field := shape.get(key)) is not None:
             yield from (((key, *keys), problem) for keys, problem in _field_problems(key, rule, field, sides))
         elif inner and not rule.may_be_left_out:
             needed = ", ".join(name for name, rule in reserved.items() if not rule.may_be_left_out)
-            yield (), f"got no {key!r}; expected a record of {needed}"
+            yield (), f"got no {key!r}; expected an object of {needed}"
 
 
 def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequence[str]) -> Iterator[LocatedProblem]:
     if field.kind != rule.kind:
-        yield ("kind",), f"is a {field.kind!r} but must be a {rule.kind!r}: judging and reports rely on this field"
+        yield ("kind",), f"is {field.kind!r} but must be {rule.kind!r}: judging and reports rely on this field"
         return
     if field.per_side != rule.per_side:
         yield ("per_side",), f"expected {'one for each side' if rule.per_side else 'a single value'}"
@@ -159,13 +159,13 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
     yield from _condition_problems(name, rule, field)
     options = [option for name in rule.options for option in (sides if name == _SIDES else [name])]
     if rule.options and (unknown := [option for option in field.options or sides if option not in options]):
-        yield ("of",), f"{name!r} has the option {unknown[0]!r}; use only {', '.join(options)}"
-    if rule.whole and not field.is_integer:
-        yield ("whole",), f"{name!r} must be a whole number"
+        yield ("options",), f"{name!r} has the option {unknown[0]!r}; use only {', '.join(options)}"
+    if rule.integer and not field.integer:
+        yield ("integer",), f"{name!r} must be a whole number"
     if field.fields and rule.items == "texts":
         yield ("fields",), f"{name!r} must be a list of texts, without fields"
-    elif not field.fields and rule.items == "records":
-        yield ("fields",), f"{name!r} must be a list of records, with fields"
+    elif not field.fields and rule.items == "objects":
+        yield ("fields",), f"{name!r} must be a list of objects, with fields"
     inner = reserved_field_problems(rule.fields, field.fields, sides, inner=True)
     yield from ((("fields", *keys) if keys else (), problem) for keys, problem in inner)
 
@@ -234,7 +234,7 @@ def _size(shape: Shape, sides: int, criteria: int) -> int:
     for key, field in shape.items():
         size = _FIELD_SIZE + len(key) + len(field.description) + sum(len(option) + 4 for option in field.options)
         size *= sides * criteria if field.kind == "scores" else 1
-        items = max(1, round(field.minimum or 0)) if field.kind == "list" else 1
+        items = max(1, round(field.min or 0)) if field.kind == "list" else 1
         keys = sides if field.per_side else MAX_ITEMS if field.per_issue else 1
         total += keys * (size + items * (_size(field.fields, sides, criteria) or _FIELD_SIZE))
     return total
@@ -244,16 +244,16 @@ def _limit_problem(field: Field, sides: int) -> LocatedProblem | None:
     """The first problem of a field by itself: the keys that lead to it, and the rest of a sentence that begins with the
     field's name. None if it has none."""
     if len(field.options) > MAX_ITEMS:
-        return ("of",), f"has {len(field.options):,} options; at most {MAX_ITEMS}"
+        return ("options",), f"has {len(field.options):,} options; at most {MAX_ITEMS}"
     if len(set(field.options)) < len(field.options):
-        return ("of",), "has an option twice"
+        return ("options",), "has an option twice"
     if field.per_side and sides > 1:
         return (), "is per_side inside a field that is per_side"
     low, high = (0, MAX_ITEMS) if field.kind == "list" else (-MAX_NUMBER, MAX_NUMBER)
-    for key, limit in (("least", field.minimum), ("most", field.maximum)):
+    for key, limit in (("min", field.min), ("max", field.max)):
         if limit is not None and not low <= limit <= high:
             return (key,), f"has {limit:g} as `{key}`; it must be from {low:,} to {high:,}"
-    for key, words in (("words", field.max_words), ("asked_words", field.requested_max_words)):
+    for key, words in (("max_words", field.max_words), ("target_words", field.target_words)):
         if words is not None and not 1 <= words <= MAX_WORDS:
             return (key,), f"has a number of words in `{key}` that is not from 1 to {MAX_WORDS:,}"
     return None

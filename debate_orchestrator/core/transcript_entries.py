@@ -169,7 +169,7 @@ def _value_lines(field: Field, value: Any) -> list[str]:
                 for line in _labelled_lines(f"{key}: ", _value_lines(single, item_value))
             ),
         ]
-    if field.kind == "record":
+    if field.kind == "object":
         return ["", *_fields(field.fields, value)]
     if field.kind == "scores":
         scores = {side: ", ".join(f"{name} {n:g}" for name, n in points.items()) for side, points in value.items()}

@@ -131,8 +131,8 @@ def dry_runs(format: Format) -> list[tuple[int, Scenario]]:
     """The numbers of rounds to try, each with how the debate goes: plain debates of the smallest, the default and the
     largest number, and the edge cases with one round and with the default number or two."""
     limits = format.rounds
-    two = min(2, limits.maximum_if_insisted)
-    plain = sorted({1, two, limits.default, limits.maximum_if_insisted})
+    two = min(2, limits.max_if_insisted)
+    plain = sorted({1, two, limits.default, limits.max_if_insisted})
     edge_cases = sorted({1, max(two, limits.default)})
     return [*product(plain, [PLAIN]), *product(edge_cases, EDGE_CASES)]
 
@@ -273,8 +273,8 @@ def _template_problems(format_source: loader.FormatSource, bundled_templates: di
 def _semantic_problems(format: Format) -> Iterator[LocatedProblem]:
     """The problems of a format that is valid, but with which no debate can be run."""
     rounds = format.rounds
-    if not 1 <= rounds.default <= rounds.maximum <= rounds.maximum_if_insisted <= MAX_ROUNDS:
-        numbers = f"default {rounds.default}, most {rounds.maximum}, insist {rounds.maximum_if_insisted}"
+    if not 1 <= rounds.default <= rounds.max <= rounds.max_if_insisted <= MAX_ROUNDS:
+        numbers = f"default {rounds.default}, max {rounds.max}, max_if_insisted {rounds.max_if_insisted}"
         yield ("rounds",), f"{numbers}: each must be at least the one before, from 1 to {MAX_ROUNDS}."
     if not format.phases():
         yield ("round",), "There are no phases; a format needs at least one."
@@ -291,10 +291,11 @@ def _phase_problems(format: Format, phase: Phase) -> Iterator[LocatedProblem]:
     if len(set(phase.seats)) < len(phase.seats):
         yield ("seats",), f"A seat is named twice in {seats}."
     if phase.target_words and phase.max_words and phase.target_words > phase.max_words:
-        yield ("words",), f"{phase.target_words} is more than most_words ({phase.max_words}), and no more are heard."
+        problem = f"{phase.target_words} is more than max_words ({phase.max_words}), and no more are heard."
+        yield ("target_words",), problem
     if phase.triggered_by == "convergence" and (JUDGE in phase.seats or phase.reply != "text"):
         yield (
-            ("on",),
+            ("triggered_by",),
             f"Only a speech of the sides can answer {phase.triggered_by}, not a judge's turn or one with a shape.",
         )
     if JUDGE in phase.seats and len(phase.seats) > 1 and phase.reply != "text":
@@ -310,10 +311,10 @@ def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator
         yield (*keys, "strictness"), f"{short_repr(when.strictness)} should be {' or '.join(modes)}."
     for key in ("round", "rounds_at_least"):
         number = getattr(when, key)
-        if isinstance(number, int) and not 1 <= number <= format.rounds.maximum_if_insisted:
+        if isinstance(number, int) and not 1 <= number <= format.rounds.max_if_insisted:
             yield (
                 (*keys, key),
-                f"{number} should be 1 to {format.rounds.maximum_if_insisted}, the most rounds there may be.",
+                f"{number} should be 1 to {format.rounds.max_if_insisted}, the most rounds there may be.",
             )
 
 
@@ -337,11 +338,11 @@ def _wording_problems(format: Format) -> Iterator[LocatedProblem]:
         try:
             fields = [field[1:] for field in Formatter().parse(text) if field[1] is not None]
         except ValueError as error:
-            yield ("labels", key), f"{short_repr(text)}: {error}. Double each brace that is meant as text."
+            yield ("announcements", key), f"{short_repr(text)}: {error}. Double each brace that is meant as text."
             continue
         if unusable := [name for name, spec, conversion in fields if name not in names or spec or conversion]:
             allowed = " and ".join(f"{{{name}}}" for name in names)
-            yield ("labels", key), f"{{{unusable[0]}}} can't be filled in; use only {allowed}."
+            yield ("announcements", key), f"{{{unusable[0]}}} can't be filled in; use only {allowed}."
 
 
 def _line_problems(keys: Keys, text: str) -> Iterator[LocatedProblem]:

@@ -4,7 +4,7 @@ To add a format, write prompts/formats/NAME/format.yaml and a template PHASE.md.
 `core/format.py` says what the fields mean, and prompts/judges/ has the rubrics. It needs no Python.
 
 `format.yaml` may say `extends: NAME` (a shipped format). Keys that it lacks are taken from there, in `shapes`,
-`seats`, `labels` and `lines` one level deeper, and so are templates that its folder lacks. `rubric` names
+`seats`, `announcements` and `lines` one level deeper, and so are templates that its folder lacks. `rubric` names
 a rubric of prompts/judges/, or a file in the format's own folder, or is one.
 
 Templates of shipped formats are found by their path in prompts/. Those of a user's format are copied into each debate,
@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format, slots_of
-from debate_orchestrator.core.phases import NAME_PATTERN, Phase, judge_seats
+from debate_orchestrator.core.former_names import former_names
+from debate_orchestrator.core.phases import NAME_PATTERN, AnnouncementTexts, Phase, judge_seats
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.shape_rules import Keys
 from debate_orchestrator.formats.validation import key_path, validate
@@ -46,7 +47,7 @@ SYSTEM = f"system{SUFFIX}"
 """The template, in a format's folder, that replaces the shared one of that name."""
 MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
-ONE_DEEPER = ("shapes", "seats", "labels", "lines")
+ONE_DEEPER = ("shapes", "seats", "announcements", "lines")
 SECTIONS = ("before", "round", "after")
 NAME_RULE = "lower-case letters, digits and hyphens, with a letter first"
 Locations = dict[tuple[str, ...], str]
@@ -226,7 +227,14 @@ def _rubric(value: Any, folder: FormatFolder, locations: Locations) -> Any:
 def merge(
     base: dict[str, Any], base_locations: Locations, layer: dict[str, Any], layer_locations: Locations
 ) -> tuple[dict[str, Any], Locations]:
-    """A format over the one that it extends."""
+    """A format over the one that it extends. Former names become those of today, which the other has."""
+    names, text_names = former_names(Format), former_names(AnnouncementTexts)
+    layer = {names.get(key, key): value for key, value in layer.items()}
+    if isinstance(texts := layer.get("announcements"), dict):
+        layer["announcements"] = {text_names.get(key, key): text for key, text in texts.items()}
+    layer_locations = {
+        (*(names.get(key, key) for key in keys[:1]), *keys[1:]): at for keys, at in layer_locations.items()
+    }
     merged, heads = dict(base), set[tuple[str, ...]]()
     for key, value in layer.items():
         deeper = key in ONE_DEEPER and isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -367,7 +375,7 @@ def stage_list(
     for slot in slots_of(format, rounds, strictness, format.optional_phases):
         section = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
         slot_stages = slot.stages(format.sides, judge_seats(1))
-        together = "simultaneously" if slot.phase.order == "at once" else "in turn"
+        together = "simultaneously" if slot.phase.order == "simultaneous" else "in turn"
         how = "alone" if sum(len(seats) for seats in slot_stages) < 2 else together
         if slot.phase.triggered_by:
             named_sides = ", for the sides it names" if slot.phase.triggered_by == "convergence" else ""

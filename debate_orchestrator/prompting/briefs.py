@@ -250,6 +250,8 @@ def known_names(debate: DebateState) -> set[str]:
 
 _FORMER_NAMES = {
     "holder": "shown_as",
+    "labels": "announcements",
+    "words": "target_words",
     "advice": "feedback",
     "marks": "possible_marks",
     "may_be_dry": "asks_for_no_new_ground",
@@ -285,7 +287,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "context": debate.opened.context if turn.transcript_role in format.context_heard_by else (),
         "rounds": settings.rounds,
         "strictness_name": settings.strictness,
-        "words": turn.phase.target_words,
+        "target_words": turn.phase.target_words,
         "floor": [
             {"question": renamed(entry.text), "new": entry.new} for entry in schedule.questions_put_to(debate, turn)
         ],
@@ -308,7 +310,7 @@ def _of_format(debate: DebateState) -> dict[str, Any]:
         "names": _names(debate),
         "strictness": format.rubric.strictness[debate.opened.settings.strictness],
         "lines": format.lines,
-        "labels": format.announcements,
+        "announcements": format.announcements,
         "private": format.private,
         "quotes": quote_tags(format),
     }
@@ -324,8 +326,9 @@ def quote_tags(format: Format) -> QuoteRules | None:
 
 def _of_rubric(debate: DebateState) -> dict[str, Any]:
     rubric = debate.format.rubric
+    low, high = f"{rubric.min:g}", f"{rubric.max:g}"
     return {
-        "scale": {"least": f"{rubric.minimum:g}", "most": f"{rubric.maximum:g}"},
+        "scale": {"min": low, "max": high, "least": low, "most": high},  # the last two are former names
         "scales": {name: rubric.scale(name) for name in debate.criteria},
         "criteria": {name: rubric.criteria[name] for name in debate.criteria},
         "convergence": rubric.convergence,
@@ -412,7 +415,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
     if turn.mirrored:
         totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
     return {
-        "asks_for_no_new_ground": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
+        "asks_for_no_new_ground": bool({"issues", "until no new ground"} & set(debate.opened.settings.shape_options)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard_turns if earlier["declined"]],
         "ballots": [

@@ -56,21 +56,21 @@ class FormQuestion(NamedTuple):
                 return self.field.options or shape_context.sides
             case "turn" | "turns":
                 return shape_context.turns
-            case "flag":
+            case "boolean":
                 return ("yes", "no")
         return ()
 
     @property
     def short(self) -> bool:
         """Whether an answer is a word, and so quicker written again than edited."""
-        return self.field.kind in ("number", "scores", "flag", "choice", "turn") and not self.may_be_empty
+        return self.field.kind in ("number", "scores", "boolean", "choice", "turn") and not self.may_be_empty
 
     @property
     def default(self) -> str | None:
         """The value if the question is not asked; None if only the person can know."""
         if self.may_be_empty:
             return ""
-        return {"flag": "no", "text": NOT_GIVEN}.get(self.field.kind)
+        return {"boolean": "no", "text": NOT_GIVEN}.get(self.field.kind)
 
 
 FormGenerator = Generator[FormQuestion, None, Any]
@@ -126,15 +126,15 @@ def _empty(field: Field, shape_context: ShapeContext) -> Any:
             return empty_value(field)
         case "scores":
             return {side: dict.fromkeys(shape_context.criteria) for side in shape_context.sides}
-        case "record":
+        case "object":
             return empty_form(field.fields, shape_context)
         case "list":
             item = empty_form(field.fields, shape_context) if field.fields else ""
             asked = _ASKED_ITEMS.search(field.about)
-            return [item] * max(int(asked[1]) if asked else 0, int(field.minimum or 0), 1 if field.fields else 0)
+            return [item] * max(int(asked[1]) if asked else 0, int(field.min or 0), 1 if field.fields else 0)
         case "choice" if not field.optional:
             return " | ".join((*(field.options or shape_context.sides), *(["null"] if field.unless else [])))
-        case "flag" if not field.optional:
+        case "boolean" if not field.optional:
             return False
         case "text" | "url" | "turn" if not field.optional:
             return ""
@@ -172,7 +172,7 @@ def parse_answer(question: FormQuestion, shape_context: ShapeContext, text: str)
     if question.ends and question.field.kind == "text" and text.lower() in (*_YES, *_NO):
         raise BadReply(f"{short_repr(text)} is not an item of the list. Enter alone ends the list.")
     meaning = _meaning(question, shape_context, text)
-    if question.field.kind == "flag" and isinstance(meaning, str):
+    if question.field.kind == "boolean" and isinstance(meaning, str):
         raise BadReply("Answer yes or no.")
     alone = question.field.model_copy(update={"optional": False})
     if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, shape_context):
@@ -213,7 +213,7 @@ def typed_hint(question: FormQuestion, shape_context: ShapeContext) -> str:
             words, count = f"{', '.join(most)} or {last}", len(shape_context.issues)
             sample = ", ".join(options[n % len(options)] for n in range(count))
             return f"{plural(count, 'answer')}, one for each issue in this order: {words}; as in: {sample}"
-        case "flag":
+        case "boolean":
             return "yes or no"
         case "scores":
             scales = {"{:g} to {:g}".format(*shape_context.scale(name)) for name in shape_context.criteria}
@@ -296,7 +296,7 @@ def _meaning(question: FormQuestion, shape_context: ShapeContext, text: str) -> 
     match question.field.kind:
         case "number":
             return _number(text)
-        case "flag":
+        case "boolean":
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case "choice" | "turn":
             option = match_option(question.options(shape_context), text)
@@ -347,8 +347,8 @@ class _Form(NamedTuple):
         if field.per_issue and field.kind == "choice":
             return (yield from self.answered(FormQuestion(field_path, field, field.about, may_be_empty=True)))
         keys = field.keys(self.shape_context) or (self.shape_context.sides if field.kind == "scores" else ())
-        if field.optional and (keys or field.kind == "record"):
-            whether_any = FormQuestion((*field_path, WHETHER_ANY), Field(kind="flag"), field.about)
+        if field.optional and (keys or field.kind == "object"):
+            whether_any = FormQuestion((*field_path, WHETHER_ANY), Field(kind="boolean"), field.about)
             answer = yield from self.answered(whether_any)
             if answer is not True:
                 return None if answer is False else _MISSING
@@ -363,7 +363,7 @@ class _Form(NamedTuple):
 
     def _one(self, field: Field, field_path: FieldPath, *, must: bool) -> FormGenerator:
         """A field for one side, or for none; `must` says that an empty list of choices is invalid."""
-        if field.kind == "record":
+        if field.kind == "object":
             return (yield from self.record(field.fields, field_path))
         if field.kind == "list":
             return (yield from self._list(field, field_path))
@@ -377,7 +377,7 @@ class _Form(NamedTuple):
         items: list[Any] = []
         while len(items) < MAX_ITEMS:
             item_path = (*field_path, str(len(items) + 1))
-            missing_count = max(0, int(field.minimum or 0) - len(items))
+            missing_count = max(0, int(field.min or 0) - len(items))
             if not field.fields:
                 question = FormQuestion(
                     item_path, Field(kind="text", optional=True), field.about, True, True, missing_count
@@ -404,7 +404,7 @@ class _Form(NamedTuple):
         be left empty, a yes-or-no question comes instead: whether there is an item."""
         name, first = next(iter(fields_asked(field.fields, self.shape_context).items()), ("", field))
         if first.kind not in _ENDING_KINDS or first.optional or first.per_side or first.only_if or first.unless:
-            return FormQuestion((*item_path, WHETHER_ANY), Field(kind="flag"), field.about)
+            return FormQuestion((*item_path, WHETHER_ANY), Field(kind="boolean"), field.about)
         about = "; ".join(part for part in (field.about, first.about) if part)
         return FormQuestion((*item_path, name), first, about, True, True)
 

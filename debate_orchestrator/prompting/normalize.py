@@ -151,7 +151,7 @@ class _Normalizer:
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
         match field.kind:
-            case "record":
+            case "object":
                 return self.record(field.fields, value, f"{where}.")
             case "scores":
                 return self._each(self.shape_context.sides, value, where, self._points)
@@ -163,10 +163,10 @@ class _Normalizer:
     def _scalar(self, field: Field, value: Any) -> Any:
         """The meaning of a single value; None if it only means itself."""
         match field.kind:
-            case "flag" if isinstance(value, str):
+            case "boolean" if isinstance(value, str):
                 return _FLAGS.get(plain_phrase(value) or "")
             case "number":
-                return _number(value, field.minimum, field.maximum, integer=field.is_integer)
+                return _number(value, field.min, field.max, integer=field.integer)
             case "choice":
                 return self._option(field, value[0] if isinstance(value, list) and len(value) == 1 else value)
             case "turn":

@@ -27,6 +27,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from debate_orchestrator.core.former_names import former_names
 from debate_orchestrator.prompting import templates
 from debate_orchestrator.prompting.templates import FunctionContext, Sandbox
 from debate_orchestrator.util import confine, resources
@@ -120,8 +121,8 @@ def shipped_sandbox() -> Sandbox:
 
 def plain_data(value: Any) -> Any:
     """A value as templates see it: dicts, lists, text, numbers, bools and None, none of a subclass with methods of its
-    own. A model becomes a dict of its fields, under the names that journals have for them. Raises TypeError for
-    anything else."""
+    own. A model becomes a dict of its fields, under the names that journals have for them now and had earlier. Raises
+    TypeError for anything else."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, BaseModel):
@@ -141,7 +142,7 @@ def plain_data(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _keys(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
+    return (*((field.alias or name, name) for name, field in kind.model_fields.items()), *former_names(kind).items())
 
 
 class _Worker:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import FrozenModel
@@ -40,12 +40,12 @@ class ModelPrice(FrozenModel):
 
     input: float
     output: float
-    cache_read_factor: float = Field(default=1.0, alias="read")
+    cache_read_factor: float = 1.0
     """The price of a cached token, times the input price."""
-    min_cacheable_tokens: int = Field(default=0, alias="least")
+    min_cacheable_tokens: int = 0
     """Tokens below which a prefix is not cached."""
     context: int | None = None
-    max_output: int | None = Field(default=None, alias="most_output")
+    max_output: int | None = None
     """Tokens that a reply may have."""
     thinking: int | None = None
     """Tokens that it may think for before it replies; None if the registry decides."""
@@ -64,11 +64,9 @@ class Caching(FrozenModel):
     """The caching rules of the Messages API. Prices are times the input price, times are seconds from a request's
     start."""
 
-    model_config = ConfigDict(validate_by_name=True)
-
-    write_factor: float = Field(alias="write")
-    long_write_factor: float = Field(alias="write_hour")
-    ttl: float = Field(alias="keeps")
+    write_factor: float
+    long_write_factor: float
+    ttl: float
     breakpoints: int
     lookback: int
 

@@ -175,16 +175,16 @@ class Filler:
         options = field.options or context.sides
         match field.kind:
             case "text":
-                maximum = field.max_words or field.requested_max_words or self._words
+                maximum = field.max_words or field.target_words or self._words
                 return " ".join(self._text(seed_text, min(maximum, self._words)).split(" ")[:maximum])
             case "url":
                 return f"https://example.org/{_stable_number(seed_text)}"
             case "turn":
                 return context.turns[_stable_number(seed_text) % len(context.turns)] if context.turns else ""
-            case "flag":
+            case "boolean":
                 return preferred is True
             case "number":
-                return _number(seed_text, field.minimum, field.maximum)
+                return _number(seed_text, field.min, field.max)
             case "choice":
                 return preferred if preferred in options else options[_stable_number(seed_text) % len(options)]
             case "choices":
@@ -193,7 +193,7 @@ class Filler:
                 return list(context.turns[-2:])
             case "list":
                 return self._items(field, seed_text)
-            case "record":
+            case "object":
                 return self.reply(field.fields, seed_text)
         return {side: self._scores(f"{seed_text} {side}") for side in context.sides}
 
@@ -202,8 +202,8 @@ class Filler:
         items: list[Any] = []
         if not self._context.turns and names_turns(field.fields):
             return items  # there is no turn yet that it could be about
-        minimum = round(field.minimum or 0)
-        usual = round(max(minimum, min(_ITEMS, field.maximum or _ITEMS)))
+        minimum = round(field.min or 0)
+        usual = round(max(minimum, min(_ITEMS, field.max or _ITEMS)))
         while len(items) < (usual if self._value_count < _USUAL_VALUES else minimum):
             item_seed = f"{seed_text} {len(items) + 1}"
             if field.fields:

@@ -196,7 +196,7 @@ def _at_once(debate: DebateState) -> bool:
     """Whether both sides speak at once in every phase that they share."""
     sides = set(arguing_sides(debate))
     shared_phases = [slot.phase for slot in debate.plan.slots if sides <= set(slot.phase.seats)]
-    return bool(shared_phases) and all(phase.order == "at once" for phase in shared_phases)
+    return bool(shared_phases) and all(phase.order == "simultaneous" for phase in shared_phases)
 
 
 def one_agent(debate: DebateState) -> bool:

@@ -82,8 +82,8 @@ class ReviewForm:
         self.shape_context = ShapeContext(
             sides=format.sides,
             criteria=debate.criteria,
-            minimum=format.rubric.minimum,
-            maximum=format.rubric.maximum,
+            min=format.rubric.min,
+            max=format.rubric.max,
             rounds=debate.rounds,
             strictness=debate.opened.settings.strictness,
             scales={name: format.rubric.scale(name) for name in debate.criteria},
@@ -96,7 +96,7 @@ class ReviewForm:
             if shape := self._fields_asked(slot for slot in slots if slot.round == n):
                 self.rounds[n] = shape
         self.final = self._fields_asked(slot for slot in slots if slot.after_rounds) or {
-            "winner": Field(kind="choice", of=(*format.sides, TIE), about="who won the debate")
+            "winner": Field(kind="choice", options=(*format.sides, TIE), about="who won the debate")
         }
 
     def _fields_asked(self, slots: Iterable[Slot]) -> Shape:
@@ -108,18 +108,18 @@ class ReviewForm:
     @property
     def shape(self) -> Shape:
         """A whole ballot."""
-        position = Field(kind="choice", of=(*self.sides, UNDECIDED), optional=True)
-        rounds = {str(n): Field(kind="record", fields=shape) for n, shape in self.rounds.items()}
+        position = Field(kind="choice", options=(*self.sides, UNDECIDED), optional=True)
+        rounds = {str(n): Field(kind="object", fields=shape) for n, shape in self.rounds.items()}
         return {
-            "ballot": Field(kind="choice", of=(str(VERSION),), about="the version of this form"),
+            "ballot": Field(kind="choice", options=(str(VERSION),), about="the version of this form"),
             "journal": Field(kind="text", about="the digest of the journal's last line"),
             "reviewer": Field(kind="text", about="your name"),
             "date": Field(kind="text", about="the day, as 2026-02-03"),
-            "seen": Field(kind="flag", about="whether you knew the verdict before you filled this in"),
+            "seen": Field(kind="boolean", about="whether you knew the verdict before you filled this in"),
             "before": position.model_copy(update={"about": "the position you held before you read the debate"}),
-            **({"rounds": Field(kind="record", title="Round", fields=rounds)} if rounds else {}),
-            "final": Field(kind="record", fields=self.final, about="the debate as a whole"),
-            "why": Field(kind="text", words=MAX_REASON_WORDS, about="why, in one sentence"),
+            **({"rounds": Field(kind="object", title="Round", fields=rounds)} if rounds else {}),
+            "final": Field(kind="object", fields=self.final, about="the debate as a whole"),
+            "why": Field(kind="text", max_words=MAX_REASON_WORDS, about="why, in one sentence"),
             "after": position.model_copy(update={"about": "the position you hold now"}),
         }
 

@@ -222,7 +222,7 @@ class FieldText:
             if letter := field.numbered:
                 items = [join(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
             return FieldPart("list", title, items=tuple(items))
-        if field.kind == "record" and isinstance(value, Mapping) and not any(map(_leads, field.fields.values())):
+        if field.kind == "object" and isinstance(value, Mapping) and not any(map(_leads, field.fields.values())):
             return FieldPart("list", title, items=tuple(self._titled_parts(field.fields, value)))
         return FieldPart("line", title, phrase(self._inline(field, value), unit))
 
@@ -264,7 +264,7 @@ class FieldText:
 
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""
-        if field.kind == "record" and isinstance(value, Mapping):
+        if field.kind == "object" and isinstance(value, Mapping):
             return escaped(plain_letters(as_text(field.fields, value)).replace("\n", "; "))
         return escaped(plain_letters(str(value))) if field.kind == "text" else self._inline(field, value)
 
@@ -273,7 +273,7 @@ class FieldText:
         match field.kind:
             case "url":
                 return address(str(value))
-            case "flag":
+            case "boolean":
                 return phrase("yes" if value else "no")
             case "number":
                 return phrase(f"{value:g}")
@@ -284,7 +284,7 @@ class FieldText:
             case "choices" | "turns" if isinstance(value, list):
                 as_phrase = turn if field.kind == "turns" else escaped
                 return join(", ", [as_phrase(str(item)) for item in value])
-            case "record" if isinstance(value, Mapping):
+            case "object" if isinstance(value, Mapping):
                 return self.row(field.fields, value)
             case "list" if isinstance(value, list):
                 return join(", ", [quotation(str(item)) for item in value])

@@ -56,8 +56,8 @@ WINNER_BEHIND = "The declared winner is behind on points: the judges' declaratio
 def scales(format: Format) -> VoteScales:
     fields = [format.shapes[phase.reply] for phase in format.phases() if format.is_vote(phase)]
     scores = [shape[SCORE] for shape in reversed(fields) if SCORE in shape]
-    highest = scores[0].maximum if scores else None
-    share = next((shape[PROBABILITY].maximum for shape in reversed(fields) if PROBABILITY in shape), None)
+    highest = scores[0].max if scores else None
+    share = next((shape[PROBABILITY].max for shape in reversed(fields) if PROBABILITY in shape), None)
     return VoteScales(
         max_score="" if highest is None else f"{highest:g}",
         max_probability=Fraction(str(share)) if share else Fraction(1),

@@ -177,7 +177,7 @@ def make_settings(
     elif values.get("positions") == {}:
         problems.append(value_problem("positions", {}, format))
     if values["rounds"] == AUTO:
-        values |= {"rounds": format.rounds.maximum, "until_no_new_ground": True}
+        values |= {"rounds": format.rounds.max, "until_no_new_ground": True}
     values["rounds"] = parse_rounds(values["rounds"], 999) or values["rounds"]
     if isinstance(values["issues"], list):
         values["issues"] = tuple(values["issues"])

@@ -60,7 +60,7 @@ _MAX_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
 """Steps that are a moderator's work."""
-_NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), minimum=0, maximum=0, rounds=1, strictness="")
+_NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), min=0, max=0, rounds=1, strictness="")
 _OPTION_SUFFIX = re.compile(r"\((?:recommended|default)\)$|^default:|(?<=\d)\s+rounds?$", re.IGNORECASE)
 """Additions by question tools and users to an option that they choose: `3 (default)`, `3 rounds`."""
 
@@ -119,10 +119,10 @@ class SetupQuestions:
             yield from ((f"position_{side}", side in positions) for side in self.format.sides)
         yield "positions_ok", progress.positions_ok
         limits = self.format.rounds
-        if limits.maximum_if_insisted > 1:
+        if limits.max_if_insisted > 1:
             yield "rounds", "rounds" in answered
         number = answered.get("rounds", 1)
-        if number != answers.AUTO and number > limits.maximum:
+        if number != answers.AUTO and number > limits.max:
             yield "insist", bool(answered.get("insist"))
         yield "context", "context" in answered
         yield from ((key, key in answered) for key in self.plain_settings if len(self._choices(key)) != 1)
@@ -170,9 +170,9 @@ class SetupQuestions:
                 return {"argued": " ".join(self.position_sentences(state)), "keys": keys}
             case "rounds":
                 auto = f", or {answers.AUTO}" if self.format.can_say_no_new_ground else ""
-                return {"default": limits.default, "most": limits.maximum, "auto": auto, "about": self._about_rounds()}
+                return {"default": limits.default, "most": limits.max, "auto": auto, "about": self._about_rounds()}
             case "insist":
-                cap = "4 or 5" if limits.maximum > 4 else limits.maximum
+                cap = "4 or 5" if limits.max > 4 else limits.max
                 return {"rounds": state.answers.get("rounds", ""), "cap": cap}
         return {"default": answers.typed_text(self.default(key))} if key in self.plain_settings else {}
 
@@ -208,7 +208,7 @@ class SetupQuestions:
             "output": answered["output"],
         }
         if shown_values["rounds"] == answers.AUTO:
-            shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.maximum}"
+            shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.max}"
         one_line_texts = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
         more_lines = "".join(
             f"\n{line}" for line in (*answers.block_lines(answered, format), *self.risk_lines(answered))
@@ -472,7 +472,7 @@ class SetupQuestions:
     def _take_rounds(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_say_no_new_ground:
             return with_answers(without_answers(state, "insist"), origin, rounds=answers.AUTO)
-        number = answers.parse_rounds(text, self.format.rounds.maximum_if_insisted)
+        number = answers.parse_rounds(text, self.format.rounds.max_if_insisted)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format, in_setup=True))
         is_unchanged = state.answers.get("rounds") == number

@@ -15,8 +15,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from pydantic_core import to_json
+
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.former_names import former_data
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader
@@ -178,7 +181,7 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
             risks.append(Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite"))
     risks += of_prompts(opened.format, opened.templates)
-    rounds, maximum = opened.settings.rounds, opened.format.rounds.maximum_if_insisted
+    rounds, maximum = opened.settings.rounds, opened.format.rounds.max_if_insisted
     if rounds > maximum:
         risks.append(
             Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
@@ -203,7 +206,7 @@ def _of_report(report: str, where: str) -> tuple[Risk, ...]:
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
     """The risk of a format that does not come with this program, as journals and tournaments carry it: its words."""
     if not _is_shipped(format, templates):
-        content = f"{format.model_dump_json()}{sorted(templates.items())}"
+        content = f"{to_json(former_data(format)).decode()}{sorted(templates.items())}"
         digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
         yield Risk(kind="format", where="format", what=f"{format.name} in the journal ({digest[:12]})")
 
@@ -227,7 +230,7 @@ def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
 
 def _digest(format: Format) -> str:
     """A digest of what a format says beside the defaults, which later versions may add to, in its order."""
-    data = format.model_dump(mode="json", exclude_defaults=True)
+    data = former_data(format, exclude_defaults=True)
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 

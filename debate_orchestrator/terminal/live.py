@@ -362,7 +362,7 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
         for name in debate.criteria
     )
     return [
-        *_bars(debate, points, Fraction(str(format.rubric.maximum)), width),
+        *_bars(debate, points, Fraction(str(format.rubric.max)), width),
         *paragraph("; ".join(criteria), min(width, MAX_WIDTH), "dim"),
     ]
 
@@ -370,7 +370,7 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
 def totals_rows(debate: DebateState, verdict: Verdict, width: int) -> list[Text]:
     """The points of the whole debate as bars; no rows where nothing was scored."""
     scored = sum(bool(result.scores) for result in tally.scored_results(debate))
-    maximum = scored * Fraction(str(debate.format.rubric.maximum))
+    maximum = scored * Fraction(str(debate.format.rubric.max))
     return _bars(debate, verdict.totals, maximum, width) if scored else []
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.former_names import formerly
 from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
 from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT, MAX_JUDGES, SETTINGS, Settings
 from debate_orchestrator.core.values import FrozenModel, Text
@@ -82,9 +83,11 @@ class Topic(FrozenModel):
 
 
 class PhaseLengths(FrozenModel):
-    target_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True, alias="words")
-    max_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True, alias="most_words")
-    max_tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS, strict=True, alias="tokens")
+    model_config = formerly(target_words="words", max_words="most_words", max_tokens="tokens")
+
+    target_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True)
+    max_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True)
+    max_tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS, strict=True)
 
 
 class Judges(FrozenModel):
@@ -329,7 +332,7 @@ def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
     if not lengths:
         return loaded_format
-    changes = {name: length.model_dump(by_alias=False, exclude_none=True) for name, length in lengths.items()}
+    changes = {name: length.model_dump(exclude_none=True) for name, length in lengths.items()}
     changed = {
         part: tuple(phase.model_copy(update=changes.get(phase.name)) for phase in getattr(loaded_format, part))
         for part in ("before", "round", "after")

@@ -113,18 +113,18 @@ def _plain(field: Field, terms: ShapeContext) -> Any:
     if keys := field.keys(terms):
         return {key: _plain(field.single, terms) for key in keys}
     options = list(field.options or terms.sides)
-    middle = (terms.minimum + terms.maximum) / 2
+    middle = (terms.min + terms.max) / 2
     return {
         "text": lambda: "So it is.",
         "url": lambda: "https://example.org/so",
-        "flag": lambda: False,
-        "number": lambda: int(field.minimum or 0) if field.is_integer else field.minimum or 0,
+        "boolean": lambda: False,
+        "number": lambda: int(field.min or 0) if field.integer else field.min or 0,
         "choice": lambda: options[0],
         "choices": lambda: options[:1],
         "turn": lambda: terms.turns[0],
         "turns": lambda: list(terms.turns[:2]),
         "list": list,
-        "record": lambda: plainest_reply(field.fields, terms),
+        "object": lambda: plainest_reply(field.fields, terms),
         "scores": lambda: {side: dict.fromkeys(terms.criteria, middle) for side in terms.sides},
     }[field.kind]()
 
@@ -245,31 +245,33 @@ PLAIN: dict[str, Any] = {
         "judge": {"name": "Jo", "tag": "J"},
     },
     "round": [{"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a", "b"]}],
-    "after": [{"name": "end", "title": "End", "tag": "END", "seats": ["judge"], "order": "at once", "reply": "final"}],
+    "after": [
+        {"name": "end", "title": "End", "tag": "E", "seats": ["judge"], "order": "simultaneous", "reply": "final"}
+    ],
     "shapes": {
         "ballot": {
             "scores": {"kind": "scores"},
-            "winner": {"kind": "choice", "of": ["a", "b", "tie"]},
+            "winner": {"kind": "choice", "options": ["a", "b", "tie"]},
             "convergence": {
-                "kind": "record",
+                "kind": "object",
                 "fields": {
-                    "detected": {"kind": "flag"},
-                    "criteria": {"kind": "choices", "of": ["same"], "only_if": {"detected": True}},
-                    "side": {"kind": "choice", "of": ["a", "b", "both"], "only_if": {"detected": True}},
+                    "detected": {"kind": "boolean"},
+                    "criteria": {"kind": "choices", "options": ["same"], "only_if": {"detected": True}},
+                    "side": {"kind": "choice", "options": ["a", "b", "both"], "only_if": {"detected": True}},
                 },
             },
             "conceded": {"kind": "choice", "optional": True},
         },
-        "final": {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}},
+        "final": {"winner": {"kind": "choice", "options": ["a", "b", "tie"]}},
     },
     "rubric": {
         "name": "plain",
-        "least": 0,
-        "most": 5,
+        "min": 0,
+        "max": 5,
         "criteria": {"wit": {"title": "Wit", "about": ""}},
         "strictness": {"strict": {"about": "", "judge": "", "debaters": ""}},
     },
-    "labels": dict.fromkeys(("round", "intervention", "divergence", "persisted", "final"), "-"),
+    "announcements": dict.fromkeys(("round", "intervention", "divergence", "converged_again", "final"), "-"),
     "lines": {"concede": "You win.", "decline": "No."},
 }
 """The smallest format: both speak in turn, and a judge says in the end who won."""
@@ -277,12 +279,13 @@ ONE_SIDED: dict[str, Any] = {
     "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")},
     "round": [{**PLAIN["round"][0], "seats": ["a"]}],
     "shapes": {
-        "ballot": {"scores": {"kind": "scores"}, "winner": {"kind": "choice", "of": ["a", "tie"]}},
-        "final": {"winner": {"kind": "choice", "of": ["a", "tie"]}},
+        "ballot": {"scores": {"kind": "scores"}, "winner": {"kind": "choice", "options": ["a", "tie"]}},
+        "final": {"winner": {"kind": "choice", "options": ["a", "tie"]}},
     },
 }
 """What makes it a debate of one side."""
-BALLOT = {"name": "vote", "title": "Vote", "tag": "VOTE", "seats": ["judge"], "order": "at once", "reply": "ballot"}
+_NAMES = {"name": "vote", "title": "Vote", "tag": "VOTE"}
+BALLOT = _NAMES | {"seats": ["judge"], "order": "simultaneous", "reply": "ballot"}
 
 
 def make_format(**changes: Any) -> Format:

@@ -33,7 +33,7 @@ SPEECH = phase("speech", "a", "b")
 BLIND = BALLOT | {"name": "blind", "option": "blind", "reply": "final"}
 EACH = BALLOT | {"option": "each round"}
 CASE = {
-    "refused": {"kind": "flag"},
+    "refused": {"kind": "boolean"},
     "claim": {"kind": "text", "unless": {"refused": True}},
     "url": {"kind": "url", "unless": {"refused": True}},
     "quote": {"kind": "text", "unless": {"refused": True}},
@@ -89,7 +89,7 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
 )
 def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None) -> None:
     """Where ballots give labels, the panel's label stands for the winner that the format names; some stand for none."""
-    final = {"label": {"kind": "choice", "of": ["t", "f", "u"]}}
+    final = {"label": {"kind": "choice", "options": ["t", "f", "u"]}}
     made = make_format(shapes={"final": final}, winner_of={"t": "a", "f": "b", "u": "no decision"})
     script = {f"final.end.judge-{n}": {"label": one} for n, one in enumerate(labels, 1)}
     verdict = tally.verdict(play_debate(1, 3, script, rules=made))
@@ -111,7 +111,7 @@ def test_a_debate_decided_by_swing(final: str, winner: str) -> None:
 
 def test_criteria_have_weights_and_scales_of_their_own() -> None:
     """Points are taken on the criterion's scale, and count by its weight."""
-    criteria = {"wit": {"title": "", "about": ""}, "wisdom": {"title": "", "about": "", "weight": 3, "most": 100}}
+    criteria = {"wit": {"title": "", "about": ""}, "wisdom": {"title": "", "about": "", "weight": 3, "max": 100}}
     made = make_format(round=[SPEECH, BALLOT], rubric=PLAIN["rubric"] | {"criteria": criteria})
     given = {"a": {"wit": 4, "wisdom": 60}, "b": {"wit": 5, "wisdom": 100}}
     debate = play_debate(1, rules=made, script={"1.vote.judge": {"scores": given, "winner": "b"}})
@@ -149,14 +149,14 @@ def test_a_final_ballot_may_score_the_whole_debate() -> None:
 )
 def test_a_refusal_may_end_the_debate(after: str, refused: str, rest: list[str]) -> None:
     """Where the format says so, a refusal to argue ends the debate after its round, or before the first."""
-    made = make_format(before=[phase("plan", "a", "b")], round=[SPEECH, BALLOT], after_refusal=after)
+    made = make_format(before=[phase("plan", "a", "b")], round=[SPEECH, BALLOT], after_decline=after)
     debate = play_debate(3, rules=made, script={refused: [decline_event(refused)]})
     assert (ids(debate)[2:], debate.complete, tally.conceding_side(debate)) == (rest, True, None)
 
 
 def test_who_is_told_of_a_refusal() -> None:
     """A phase says who hears of a refusal to argue in it; the side that refused knows."""
-    quiet = phase("speech", "a", "b", refusals_heard_by=["judge"])
+    quiet = phase("speech", "a", "b", declines_heard_by=["judge"])
     made = make_format(round=[quiet, phase("reply", "a", "b"), BALLOT])
     debate = play_debate(1, rules=made, script={"1.speech.a": [decline_event("1.speech.a")]})
     assert heard(debate, "1.reply.a") == ["1.speech.a", "1.speech.b"]

@@ -353,26 +353,26 @@ def test_turns_are_the_others() -> None:
 
 KINDS: Shape = {
     "scores": Field(kind="scores"),
-    "winner": Field(kind="choice", of=("a", "b", "tie")),
+    "winner": Field(kind="choice", options=("a", "b", "tie")),
     "side": Field(kind="choice", optional=True),
     "all": Field(kind="choices"),
-    "label": Field(kind="choice", of=("supported", "refuted")),
+    "label": Field(kind="choice", options=("supported", "refuted")),
     "turns": Field(kind="turns"),
     "why": Field(kind="text"),
     "where": Field(kind="url"),
-    "sure": Field(kind="flag"),
+    "sure": Field(kind="boolean"),
     "share": Field(kind="number", per_side=True),
     "best": Field(kind="choice", per_side=True),
     "advice": Field(kind="text", per_side=True),
     "questions": Field(kind="list"),
     "inner": Field(
-        kind="record", fields={"seat": Field(kind="choice"), "a": Field(kind="text"), "b": Field(kind="text")}
+        kind="object", fields={"seat": Field(kind="choice"), "a": Field(kind="text"), "b": Field(kind="text")}
     ),
     "rows": Field(
         kind="list",
         fields={
-            "a": Field(kind="record", fields={"turns": Field(kind="turns")}),
-            "b": Field(kind="record", fields={"turns": Field(kind="turns")}),
+            "a": Field(kind="object", fields={"turns": Field(kind="turns")}),
+            "b": Field(kind="object", fields={"turns": Field(kind="turns")}),
             "notes": Field(
                 kind="list", fields={"seat": Field(kind="choice"), "says": Field(kind="text", per_side=True)}
             ),

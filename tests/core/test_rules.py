@@ -18,7 +18,7 @@ from debate_orchestrator.core.fold import fold
 
 def test_a_stage_has_a_seat_in_it() -> None:
     """A forced turn of one side alone is not taken where the other one moved."""
-    forced = phase("forced", "a", on="convergence", order="at once")
+    forced = phase("forced", "a", triggered_by="convergence", order="simultaneous")
     made = make_format(round=[phase("speech", "a", "b"), BALLOT, forced])
     debate = play_debate(1, script={"1.vote.judge": converging("b", "same")}, rules=made)
     assert (debate.complete, [turn.id for turn in schedule.turns_taken(debate) if turn.phase.triggered_by]) == (
@@ -56,7 +56,7 @@ def test_a_debate_of_one_side() -> None:
 
 def test_phases_before_the_first_round() -> None:
     """What comes before the rounds has ids of its own and is heard in them; who speaks first does so here too."""
-    made = make_format(before=[phase("consent", "b", "a", order="at once"), phase("plan", "a", "b")])
+    made = make_format(before=[phase("consent", "b", "a", order="simultaneous"), phase("plan", "a", "b")])
     debate = fold([opened(1, rules=made, first="b")])
     debate, played = play(debate)
     assert played[:4] == [("start.consent.b", "start.consent.a"), ("start.plan.b",), ("start.plan.a",), ("1.speech.b",)]
@@ -69,8 +69,8 @@ def test_phases_before_the_first_round() -> None:
 )
 def test_interventions_in_a_row(most: int, answered: list[int], converged_again: tuple[int, ...]) -> None:
     """A format says how many rounds in a row are answered before convergence is flagged."""
-    forced = phase("forced", "a", "b", on="convergence", order="at once")
-    made = make_format(round=[phase("speech", "a", "b"), BALLOT, forced], intervention={"most_in_a_row": most})
+    forced = phase("forced", "a", "b", triggered_by="convergence", order="simultaneous")
+    made = make_format(round=[phase("speech", "a", "b"), BALLOT, forced], intervention={"max_in_a_row": most})
     debate = play_debate(5, script={f"{n}.vote.judge": converging("a", "same") for n in range(1, 6)}, rules=made)
     assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by] == answered
     assert tally.rounds_converged_again(debate) == converged_again
@@ -80,10 +80,10 @@ SPEECH = phase("speech", "a", "b")
 SHAPES, FINAL = PLAIN["shapes"], PLAIN["shapes"]["final"]
 CLERK = {"seats": PLAIN["seats"] | {"clerk": {"name": "C", "tag": "C"}}}
 SIDES = {"seats": {side: PLAIN["seats"][side] for side in "ab"}, "after": []}
-LABEL = {"kind": "choice", "of": ["x", "y"]}
+LABEL = {"kind": "choice", "options": ["x", "y"]}
 ONE, LATER = {"round": "first"}, {"round": "later"}
 LAST = {"round": "last", "rounds_at_least": 2}
-FORCED = phase("forced", "a", on="convergence")
+FORCED = phase("forced", "a", triggered_by="convergence")
 WIT = {"title": "Wit", "about": ""}
 
 
@@ -110,7 +110,7 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
         ({"seats": PLAIN["seats"] | {"usher": PLAIN["seats"]["a"]}}, "'usher' is not a seat"),
         ({"context_heard_by": ["z"]}, "context_heard_by names 'z'"),
-        ({"round": [phase("x", "a", refusals_heard_by=["z"])]}, "heard by 'z', which is not a seat"),
+        ({"round": [phase("x", "a", declines_heard_by=["z"])]}, "heard by 'z', which is not a seat"),
         (CLERK | {"round": [phase("x", "clerk")]}, "has a clerk speak"),
         (CLERK | {"round": [SPEECH, phase("x", "clerk", reply="final")]}, "the clerk hears nothing"),
         ({"round": [phase("x", "a", option="sometimes")]}, "option"),
@@ -120,50 +120,50 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"decided_by": "swing"}, "needs a vote before it"),
         ({"mirror": True, "after": []}, "two sides that speak alike"),
         ({"mirror": True, "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": []}, "two sides"),
-        ({"round": [phase("x", "a", least_words=9, most_words=5)]}, "at least 9 words and at most 5"),
-        ({"round": [phase("x", "a", reply="final", most_words=5)]}, "limits the length of a structured reply"),
+        ({"round": [phase("x", "a", min_words=9, max_words=5)]}, "at least 9 words and at most 5"),
+        ({"round": [phase("x", "a", reply="final", max_words=5)]}, "limits the length of a structured reply"),
         ({"private": "think.*"}, "private"),
         ({"quotes": {"tag": "Quote>"}}, "tag"),
         ({"forbids": ["swearing"]}, "forbids"),
-        ({"after_refusal": "shame"}, "after_refusal"),
+        ({"after_decline": "shame"}, "after_decline"),
         ({"shapes": {"final": {"label": LABEL}}, "winner_of": {"x": "a"}}, "the label 'y'"),
         ({"winner_of": {"x": "anna"}}, "winner_of names 'anna', which is not a side"),
-        (shaped(winner={"kind": "choice", "of": ["a", "B"]}), "'winner' has the option 'B'; use only a, b, tie"),
+        (shaped(winner={"kind": "choice", "options": ["a", "B"]}), "'winner' has the option 'B'; use only a, b, tie"),
         (shaped(why={"kind": "text", "unless": {"mood": "bad"}}), "'mood', which is not a field beside it"),
-        (shaped(why={"kind": "text", "empty": "if it is clear"}), "says when it is null, and it never is"),
+        (shaped(why={"kind": "text", "null_when": "if it is clear"}), "says when it is null, and it never is"),
         (shaped(why={"kind": "text", "title": "<b>"}), "without markdown or HTML"),
         (shaped(why={"kind": "text", "when": {"round": 1}}), "depends on the round, which a field can't do"),
-        (shaped(a={"kind": "text"}, b={"kind": "flag"}), "final.a and final.b must be of one kind"),
+        (shaped(a={"kind": "text"}, b={"kind": "boolean"}), "final.a and final.b must be of one kind"),
         (shaped(rows={"kind": "list", "fields": {"a": {"kind": "text"}, "b": {"kind": "url"}}}), "final.rows.a and"),
         (rubric(criteria={}), "a criterion that always applies"),
         (rubric(criteria={"wit": WIT | {"when": {"rounds_at_least": 2}}}), "a criterion that always applies"),
-        (rubric(criteria={"wit": WIT | {"least": 7}}), "the scale of criterion 'wit'"),
+        (rubric(criteria={"wit": WIT | {"min": 7}}), "the scale of criterion 'wit'"),
         (rubric(criteria={"wit": WIT | {"weight": 0}}), "weight"),
-        (rubric(least=5), "the rubric's scale"),
-        (shaped(conceded={"kind": "list"}), "is a 'list' but must be a 'choice'"),
-        (shaped(convergence={"kind": "text"}), "is a 'text' but must be a 'record'"),
-        (shaped(convergence={"kind": "record", "fields": {"zz": {"kind": "text"}}}), "got no 'detected'"),
-        (shaped(label={"kind": "flag"}), "is a 'flag' but must be a 'choice'"),
-        (shaped(follow_up={"kind": "flag"}), "is a 'flag' but must be a 'text'"),
+        (rubric(min=5), "the rubric's scale"),
+        (shaped(conceded={"kind": "list"}), "is 'list' but must be 'choice'"),
+        (shaped(convergence={"kind": "text"}), "is 'text' but must be 'object'"),
+        (shaped(convergence={"kind": "object", "fields": {"zz": {"kind": "text"}}}), "got no 'detected'"),
+        (shaped(label={"kind": "boolean"}), "is 'boolean' but must be 'choice'"),
+        (shaped(follow_up={"kind": "boolean"}), "is 'boolean' but must be 'text'"),
         (shaped(feedback={"kind": "text"}), "expected one for each side"),
         (shaped(strength={"kind": "choice", "per_side": True}), "expected a single value"),
         (shaped(scores={"kind": "scores", "per_issue": True}), "expected a value that is not one for each issue"),
         (shaped(scores={"kind": "scores", "optional": True}), "'scores' can't depend on a condition"),
         (shaped(scores={"kind": "scores", "when": {"rounds_at_least": 2}}), "'scores' can't depend on a condition"),
-        (shaped(winner={"kind": "choice", "unless": {"sure": False}}, sure={"kind": "flag"}), "'winner' can't depend"),
+        (shaped(winner={"kind": "choice", "unless": {"sure": False}}, sure={"kind": "boolean"}), "can't depend"),
         (shaped(rows={"kind": "list", "when": {"strictness": "strict"}}), "'rows' can't depend on a condition"),
-        (shaped(rows={"kind": "list"}), "'rows' must be a list of records"),
-        (shaped(rows={"kind": "list", "fields": {"turns": {"kind": "text"}}}), "is a 'text' but must be a 'turns'"),
+        (shaped(rows={"kind": "list"}), "'rows' must be a list of objects"),
+        (shaped(rows={"kind": "list", "fields": {"turns": {"kind": "text"}}}), "is 'text' but must be 'turns'"),
         (shaped(unsupported_claims={"kind": "list", "fields": {"claim": {"kind": "text"}}}), "got no 'seat'"),
-        (shaped(strongest={"kind": "flag", "per_side": True}), "is a 'flag' but must be a 'text'"),
+        (shaped(strongest={"kind": "boolean", "per_side": True}), "is 'boolean' but must be 'text'"),
         (shaped(weakest={"kind": "text", "per_side": True, "optional": True}), "'weakest' can't be null"),
         (shaped(weakest={"kind": "text"}), "expected one for each side"),
-        (shaped(conceded={"kind": "choice", "of": ["neither"]}), "'conceded' has the option 'neither'; use only a, b"),
+        (shaped(conceded={"kind": "choice", "options": ["neither"]}), "has the option 'neither'; use only a, b"),
         (shaped(unresolved_questions={"kind": "list", "fields": {"x": {"kind": "text"}}}), "must be a list of texts"),
         ({"round": [BALLOT | {"when": ONE}, FORCED, BALLOT | {"name": "two", "when": LATER}]}, "after phase 'forced'"),
-        (shaped(side={"kind": "choice", "of": ["x"] * 2}), "final.side .* twice"),
-        (shaped(side={"kind": "choices", "of": [f"x{n}" for n in range(101)]}), "101 options; at most 100"),
-        (shaped(side={"kind": "choice", "of": ["x" * 201]}), "at most 200 characters"),
+        (shaped(side={"kind": "choice", "options": ["x"] * 2}), "final.side .* twice"),
+        (shaped(side={"kind": "choices", "options": [f"x{n}" for n in range(101)]}), "101 options; at most 100"),
+        (shaped(side={"kind": "choice", "options": ["x" * 201]}), "at most 200 characters"),
         (rubric(strictness={f"s{n}": PLAIN["rubric"]["strictness"]["strict"] for n in range(21)}), "at most 20"),
         (rubric(strictness={}), "at least one strictness"),
     ])  # fmt: skip
@@ -181,9 +181,9 @@ def test_ill_made_formats(row: tuple[dict[str, Any], str]) -> None:
         {"shapes": {"final": FINAL}} | rubric(criteria={}),
         {"before": [BALLOT | {"option": "blind"}], "decided_by": "swing"},
         {"round": [SPEECH, BALLOT | {"option": "each round"}], "each_round": True, "mirror": True},
-        {"round": [phase("x", "a", least_words=5, most_words=5)]},
-        shaped(label={"kind": "choice", "of": ["x"]}),
-        shaped(winner={"kind": "choice", "of": ["a", "b", "tie", "consensus", "no decision"]}),
+        {"round": [phase("x", "a", min_words=5, max_words=5)]},
+        shaped(label={"kind": "choice", "options": ["x"]}),
+        shaped(winner={"kind": "choice", "options": ["a", "b", "tie", "consensus", "no decision"]}),
         shaped(a={"kind": "text", "about": "what Anna holds"}, b={"kind": "text", "about": "what Ben holds"}),
         ONE_SIDED,
         {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LATER}]},
@@ -198,7 +198,7 @@ def test_well_made_formats(changes: dict[str, Any]) -> None:
 
 def test_which_phases_are_votes() -> None:
     """A vote is a judge's reply with scores, a winner or a label; what a side fills in never is."""
-    shapes = SHAPES | {"rows": {"rows": {"kind": "list"}}, "label": {"label": {"kind": "choice", "of": ["x"]}}}
+    shapes = SHAPES | {"rows": {"rows": {"kind": "list"}}, "label": {"label": {"kind": "choice", "options": ["x"]}}}
     made = make_format(shapes=shapes, winner_of={"x": "tie"})
     steps = {
         one: made.model_copy().round[0].model_copy(update={"seats": ("judge",), "reply": one}) for one in made.shapes

@@ -19,8 +19,8 @@ SHAPES = ADVERSARIAL.shapes
 CONTEXT = ShapeContext(
     sides=("a", "b"),
     criteria=("argument_quality", "use_of_evidence", "directness_of_rebuttals"),
-    minimum=1,
-    maximum=10,
+    min=1,
+    max=10,
     rounds=3,
     strictness="strict",
     turns=("1.opening.a", "1.opening.b", "1.challenge.b"),
@@ -219,7 +219,7 @@ def test_what_passes_follows_the_schema(value: Any, place: tuple[str, tuple[Any,
 
 def agreed(field: Field, on: bool) -> bool:
     """Whether a field, beside a flag `on`, can be filled in, and all that the check takes follows the schema."""
-    shape: Shape = {"on": Field(kind="flag"), "field": field}
+    shape: Shape = {"on": Field(kind="boolean"), "field": field}
     bare = field.model_copy(update={"only_if": {}, "optional": False})
     values = (plainest_reply({"field": bare}, CONTEXT)["field"], None, [], "", ["x"])
     taken = [one for one in ({"on": on, "field": value} for value in values) if not check(shape, one, CONTEXT)]
@@ -231,13 +231,13 @@ def test_schema_and_check_agree_on_fields_of_every_kind(how: dict[str, Any]) -> 
     """A field of any kind, dependent, optional or for each side, can be filled in as both check and schema have it."""
     kinds = get_args(Field.model_fields["kind"].annotation)
     inner = {"x": Field(kind="text")}
-    fields = {kind: Field(kind=kind, fields=inner if kind == "record" else {}, **how) for kind in kinds}
+    fields = {kind: Field(kind=kind, fields=inner if kind == "object" else {}, **how) for kind in kinds}
     assert [(kind, on) for kind in kinds for on in (True, False) if not agreed(fields[kind], on)] == []
 
 
 CASE: Shape = {
-    "refused": Field(kind="flag"),
-    "claim": Field(kind="text", words=5, unless={"refused": True}),
+    "refused": Field(kind="boolean"),
+    "claim": Field(kind="text", max_words=5, unless={"refused": True}),
     "url": Field(kind="url", unless={"refused": True}),
     "turns": Field(kind="turns", unless={"refused": True, "claim": "none"}),
     "reason": Field(kind="text", only_if={"refused": True}),
@@ -289,14 +289,14 @@ def test_what_is_no_page() -> None:
 
 
 @for_each([
-    (Field(kind="text", words=50), "", "it is empty; it must be a text of at most 50 words."),
-    (Field(kind="text", words=1), " \n", "it is empty; it must be a text of at most 1 word."),
-    (Field(kind="text", words=5), "x" * (MAX_TEXT_LENGTH + 1), "it has 20,001 characters; write at most 20,000."),
+    (Field(kind="text", max_words=50), "", "it is empty; it must be a text of at most 50 words."),
+    (Field(kind="text", max_words=1), " \n", "it is empty; it must be a text of at most 1 word."),
+    (Field(kind="text", max_words=5), "x" * (MAX_TEXT_LENGTH + 1), "it has 20,001 characters; write at most 20,000."),
     (Field(kind="text"), 7, "7 is not a text."),
-    (Field(kind="number", least=3), 2, "2 is not a number from 3 to 1,000,000."),
-    (Field(kind="number", least=3), 2_000_000, "2000000 is not a number from 3 to 1,000,000."),
-    (Field(kind="number", most=0.5), 1, "1 is not a number from -1,000,000 to 0.5."),
-    (Field(kind="number", whole=True), -2_000_000, "-2000000 is not a whole number from -1,000,000 to 1,000,000."),
+    (Field(kind="number", min=3), 2, "2 is not a number from 3 to 1,000,000."),
+    (Field(kind="number", min=3), 2_000_000, "2000000 is not a number from 3 to 1,000,000."),
+    (Field(kind="number", max=0.5), 1, "1 is not a number from -1,000,000 to 0.5."),
+    (Field(kind="number", integer=True), -2_000_000, "-2000000 is not a whole number from -1,000,000 to 1,000,000."),
     (Field(kind="turn"), "1.x.a", "'1.x.a' is not the id of a turn in the transcript, which has none yet."),
     (Field(kind="turns"), ["x"], "['x'] is not a list of turn ids from the transcript, which has none yet."),
     (Field(kind="choices"), ["a"] * 101, "it has 101 items; write at most 100."),
@@ -326,7 +326,7 @@ def test_what_is_left_out_unless() -> None:
 @pytest.mark.parametrize(("words", "problems"), [(15, 0), (16, 1)])
 def test_a_text_may_be_half_as_long_again(words: int, problems: int) -> None:
     """A text is sent back for its length only beyond one and a half times the words that were asked for."""
-    shape = {"why": Field(kind="text", asked_words=10)}
+    shape = {"why": Field(kind="text", target_words=10)}
     assert len([*beyond_limits(shape, {"why": "word " * words})]) == problems
 
 

@@ -17,7 +17,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry, as_text, entries_for
 
 CASE = {
-    "refused": {"kind": "flag"},
+    "refused": {"kind": "boolean"},
     "reason": {"kind": "text", "only_if": {"refused": True}},
     "claim": {"kind": "text", "unless": {"refused": True}},
     "url": {"kind": "url", "unless": {"refused": True}},
@@ -30,7 +30,7 @@ CHECKS = {"checks": {"kind": "list", "fields": {"turn": {"kind": "text"}, "state
 
 def private(**changes: Any) -> Format:
     """A format with private reasoning, quotes and a limit of length."""
-    speech = phase("speech", "a", "b", most_words=6)
+    speech = phase("speech", "a", "b", max_words=6)
     return make_format(
         **{"round": [speech, BALLOT], "private": "thinking", "quotes": {}, "forbids": ["other's lines"]} | changes
     )
@@ -163,11 +163,11 @@ def test_a_form_forges_nothing() -> None:
 
 
 FIELDS: Shape = {
-    "refused": Field(kind="flag"),
-    "sure": Field(kind="flag"),
+    "refused": Field(kind="boolean"),
+    "sure": Field(kind="boolean"),
     "share_of_it": Field(kind="number"),
     "per": Field(kind="text", per_side=True),
-    "inner": Field(kind="record", fields={"x": Field(kind="text"), "y": Field(kind="flag")}),
+    "inner": Field(kind="object", fields={"x": Field(kind="text"), "y": Field(kind="boolean")}),
     "items": Field(kind="list"),
     "rows": Field(kind="list", fields={"x": Field(kind="text"), "y": Field(kind="turns", optional=True)}),
     "scores": Field(kind="scores"),
