@@ -139,8 +139,8 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
     "winner Researcher A (Pro)": (FINAL, {"winner": "Researcher A (Pro)"}, {"winner": "a"}),
     "winner in bold": (FINAL, {"winner": "**Researcher A** (Pro)."}, {"winner": "a"}),
     "winner in brackets": (FINAL, {"winner": '("A")'}, {"winner": "a"}),
-    "winner by its position": (FINAL, {"winner": "b says so."}, {"winner": "b"}),
-    "winner by its position in bold": (FINAL, {"winner": "**b says so.**"}, {"winner": "b"}),
+    "winner by its position": (FINAL, {"winner": "Bob says so."}, {"winner": "b"}),
+    "winner by its position in bold": (FINAL, {"winner": "**Bob says so.**"}, {"winner": "b"}),
     "winner side_b wins": (FINAL, {"winner": "side_b wins"}, {"winner": "b"}),
     "winner Tie": (FINAL, {"winner": "Tie"}, {"winner": "tie", "strength": None}),
     "winner draw": (FINAL, {"winner": "a draw"}, {"winner": "tie", "strength": None}),
@@ -181,22 +181,43 @@ def test_what_has_one_meaning_is_read(habit: str) -> None:
 
     assert event.data == usual | wanted
     assert event.changes and all(len(change) < 300 for change in event.changes)
+    assert habit != "scores by names" or "scores: the key 'CON' read as 'b'" in event.changes
 
 
 @for_each(
     [
-        *[("R1", "R1", False), ("R1", "r1.", False), ("R3", "R3", True), ("R3", "Side B", True)],
-        *[("Treatment A", "A", False), ("Treatment B", "B", True), ("A tram", "Side B", True)],
-        *[("a", "A", False), ("A", "B", True), ("A wins", "A wins", False), ("Pro", "Pro", False)],
+        *[("R1", "R1", ""), ("R1", "r1.", ""), ("R3", "R3", "b"), ("R3", "Side B", "b"), ("Pro", "Pro", "")],
+        *[("Treatment A", "A", ""), ("Treatment B", "B", ""), ("A tram", "Side B", "b"), ("A tram", "A", "a")],
+        *[("a", "A", ""), ("A", "B", "b"), ("A wins", "A wins", ""), ("A is better", "A", ""), ("≥", "A?", "")],
+        *[("Team B is worse than team A", "Team B", ""), ("Option “A”", "A", ""), ("Vendor-A", "(A)", "")],
+        *[("Buy the Pro", "Pro", ""), ("Buy the Pro", "the Pro", ""), ("Buy the Pro", "Researcher A (Pro)", "a")],
+        *[("Buy the Pro", "Con", "b"), ("Hire researcher A", "Researcher A", ""), ("Vendor A", "a", "a")],
+        *[("Team A", "Side A", ""), ("Buy one (pros only)", "PRO", "a"), ("Team A", "Con", "b")],
     ]
 )
-def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, bool]) -> None:
-    """A winner with two meanings is asked for again: a word for one side that is the other's position."""
-    position, winner, is_clear = row
+def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, str]) -> None:
+    """A word for a side that stands in a position, in any form, may mean what is debated: it is asked for again, as a
+    winner and as a key."""
+    position, written, side = row
     opened = FINAL.opened.with_settings(positions={"a": "R2", "b": position})
     debate = dataclasses.replace(FINAL, opened=opened)
-    with nullcontext() if is_clear else pytest.raises(BadReply, match=r"winner"):
-        assert read(dumped(debate, VERDICT | {"winner": winner}), debate).data["winner"] == "b"
+    with nullcontext() if side else pytest.raises(BadReply, match=r"winner"):
+        assert read(dumped(debate, VERDICT | {"winner": written}), debate).data["winner"] == side
+    debate = dataclasses.replace(ROUND, opened=opened)
+    other = "a" if side == "b" else "b"
+    scores = {written: SCORES, other: dict.fromkeys(SCORES, 6)}
+    with nullcontext() if side else pytest.raises(BadReply, match=r"scores"):
+        assert read(dumped(debate, BALLOT | {"scores": scores}), debate).data["scores"][side] == SCORES
+
+
+@for_each(["B won", "Winner: B", "B wins", "the winner B", "B is the winner"])
+def test_who_won_is_not_who_conceded(written: str) -> None:
+    """Words that say who won are read in the field for the winner alone."""
+    with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
+        read(dumped(ROUND, BALLOT | {"conceded": written}), ROUND)
+    assert read(dumped(ROUND, BALLOT | {"conceded": "the Con side"}), ROUND).data["conceded"] == "b"
+    if written != "the winner B":
+        assert read(dumped(ROUND, BALLOT | {"winner": written}), ROUND).data["winner"] == "b"
 
 
 @for_each(["Yes", "yes", "Not yet.", "not yet"])
@@ -213,7 +234,7 @@ def test_the_answer_to_an_issue_is_no_side() -> None:
     context = ShapeContext(
         sides=("a", "b"), criteria=(), min=1, max=10, rounds=1, strictness="strict", issues=("I1", "I2")
     )
-    phrases = {"a": frozenset({"researcher a", "yes"}), "b": frozenset({"researcher b", "no"})}
+    phrases = {"researcher a": "a", "yes": "a", "researcher b": "b", "no": "b"}
     written = {"issues": {"I1": "No", "I2": "Researcher B"}}
     assert normalize({"issues": field}, written, context, phrases, ("yes", "no")).value["issues"] == {
         "I1": "No",

@@ -61,6 +61,15 @@ def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
     return has_stem and _has_letter({*letters, *ends}, "\n".join(texts))
 
 
+def stands_in(word: str, texts: Iterable[str]) -> bool:
+    """Whether a name, a label or a letter of a side stands in one of these texts, in any case."""
+    words = r"[\W_]+".join(map(re.escape, word.split()))
+    pattern = rf"(?:(?<![^\W_])(?i:{words})|(?<=[a-z]){words})(?![^\W_])"
+    if len(word) == 1:
+        return any(_has_letter({word}, _ARTICLE.sub(" ", _plain(text))) for text in texts)
+    return any(re.search(pattern, _plain(text)) for text in texts)
+
+
 def _plain(text: str) -> str:
     """A text as it is read: without entities and what is not drawn, and with single spaces and line ends."""
     text = INVISIBLE.sub("", normalize_unicode(html.unescape(text))).replace("\t", " | ")  # cells of a table

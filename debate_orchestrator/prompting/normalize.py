@@ -41,6 +41,8 @@ _EMPHASIS = re.compile(r"(\*{1,3}|`|(?<!\w)_{1,2})(?=\S)(.+?)(?<=\S)\1")
 _ENCLOSED = re.compile(r"""["'“(\[](.+)["'”)\]]|(.+)\.""")
 _PLAIN_WORDS = re.compile(r"[^\W_]+(?:(?:[-_'’/]|:?\s+\(?)[^\W_]+)*[):]?")
 """Words with punctuation between them that means nothing."""
+_OF_WINNER = re.compile(r"^winner | (?:wins|won|is the winner)$")
+"""Words around a side that say that it won. In another choice, such as who conceded, they say something else."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
@@ -59,12 +61,12 @@ def normalize(
     shape: Mapping[str, Field],
     value: Any,
     shape_context: ShapeContext,
-    sides: Mapping[str, frozenset[str]],
+    meanings: Mapping[str, str],
     positions: Iterable[str] = (),
 ) -> NormalizedReply:
-    """A reply of this shape, normalized, as a copy. `sides` are the phrases that mean each side, and
-    `positions` those of them that are the sides' positions."""
-    normalizer = _Normalizer(shape_context, sides, positions)
+    """A reply of this shape, normalized, as a copy. `meanings` are the phrases for sides, each with the side that it
+    means, or with "" if it may mean something else; `positions` are those of them that are the sides' positions."""
+    normalizer = _Normalizer(shape_context, meanings, positions)
     record = normalizer.record(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
     return NormalizedReply(record, [*normalizer.changes, *([f"and {more} more changes"] if more else [])])
@@ -92,8 +94,8 @@ def unwrap(value: Any, names: Iterable[str], called: Iterable[str]) -> tuple[Any
 class _Normalizer:
     """Normalizes one reply, and keeps the changes so far."""
 
-    def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]], positions: Iterable[str]):
-        self.shape_context, self.sides = shape_context, sides
+    def __init__(self, shape_context: ShapeContext, meanings: Mapping[str, str], positions: Iterable[str]):
+        self.shape_context, self.meanings = shape_context, meanings
         # `Yes`, `false` or `Not yet` also say whether a side conceded at all, and answer the question of an issue.
         self.no_names = frozenset((*_FLAGS, *positions))
         self.changes: list[str] = []
@@ -111,7 +113,7 @@ class _Normalizer:
         if not isinstance(value, dict):
             return value
         fields = fields_asked(shape, self.shape_context)
-        keyed = self._keyed(value, fields)
+        keyed = self._keyed(value, fields, where)
         present = present_fields(fields, keyed)
         for name in present:
             keyed[name] = self._field(fields[name], keyed[name], f"{where}{name}")
@@ -122,16 +124,19 @@ class _Normalizer:
                 )
         return keyed
 
-    def _keyed(self, value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    def _keyed(self, value: Mapping[str, Any], names: Collection[str], where: str) -> dict[str, Any]:
         """A mapping with the keys that are meant; one that is there twice, or unknown, stays, to be reported."""
-        names_by_phrase = {phrase(name): name for name in names if name not in self.sides}
-        names_by_phrase |= {text: side for side in self.sides if side in names for text in self.sides[side]}
+        meant = {text: side for text, side in self.meanings.items() if side in names}
+        meant |= {phrase(name): name for name in names if name not in self.shape_context.sides}
         key_names = {
-            key: key if key in names else names_by_phrase.get(key) or names_by_phrase.get(plain_phrase(key) or "", "")
-            for key in value
+            key: key if key in names else meant.get(key) or meant.get(plain_phrase(key) or "") or key for key in value
         }
         times = Counter(key_names.values())
-        return {(key_names[key] if times[key_names[key]] == 1 else "") or key: item for key, item in value.items()}
+        key_names = {key: name if times[name] == 1 else key for key, name in key_names.items()}
+        for key, name in key_names.items():
+            if key != name:
+                self.note(where.rstrip("."), "the key {} read as {}", key, name)
+        return {key_names[key]: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
         if field.optional and _means_nothing(field, value):
@@ -146,7 +151,7 @@ class _Normalizer:
     def _each(self, keys: tuple[str, ...], value: Any, where: str, read_value: Callable[[Any, str], Any]) -> Any:
         if not isinstance(value, dict):
             return value
-        keyed = self._keyed(value, keys)
+        keyed = self._keyed(value, keys, where)
         return {key: read_value(item, f"{where}.{key}") if key in keys else item for key, item in keyed.items()}
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
@@ -157,10 +162,10 @@ class _Normalizer:
                 return self._each(self.shape_context.sides, value, where, self._points)
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
-        normalized = self._scalar(field, value)
+        normalized = self._scalar(field, value, where)
         return value if normalized is None else self._change(where, value, normalized)
 
-    def _scalar(self, field: Field, value: Any) -> Any:
+    def _scalar(self, field: Field, value: Any, where: str) -> Any:
         """The meaning of a single value; None if it only means itself."""
         match field.kind:
             case "boolean" if isinstance(value, str):
@@ -168,7 +173,8 @@ class _Normalizer:
             case "number":
                 return _number(value, field.min, field.max, integer=field.integer)
             case "choice":
-                return self._option(field, value[0] if isinstance(value, list) and len(value) == 1 else value)
+                item = value[0] if isinstance(value, list) and len(value) == 1 else value
+                return self._option(field, item, of_winner=where.rpartition(".")[2] == "winner")
             case "turn":
                 return self._turn(value)
             case "text" if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
@@ -180,7 +186,7 @@ class _Normalizer:
     def _points(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
-        points = self._keyed(value, self.shape_context.criteria)
+        points = self._keyed(value, self.shape_context.criteria, where)
         for name in self.shape_context.criteria:
             if name in points and (number := _number(points[name], *self.shape_context.scale(name))) is not None:
                 points[name] = self._change(f"{where}.{name}", points[name], number)
@@ -216,20 +222,19 @@ class _Normalizer:
         turn_id = value.strip(" `'\"[]().").casefold() if isinstance(value, str) else ""
         return turn_id if turn_id in self.shape_context.turn_ids else None
 
-    def _option(self, field: Field, value: Any) -> str | None:
+    def _option(self, field: Field, value: Any, *, of_winner: bool = False) -> str | None:
         if not isinstance(value, str):
             return None
         options = field.options or self.shape_context.sides
         if value in options:
             return value
-        whole = plain_phrase(value) or ""
-        words = re.sub(r"^(?:winner )?(?:the )?| (?:wins|won|is the winner)$", "", whole)
-        readings = (
-            {words, whole, value.strip()} - {""} - (self.no_names if field.optional or field.per_issue else set())
-        )
-        phrases = {option: self.sides.get(option) or (phrase(option), *_SYNONYMS.get(option, ())) for option in options}
-        matches = [option for option in options if not readings.isdisjoint(phrases[option])]
-        return matches[0] if len(matches) == 1 else None
+        whole, sides = plain_phrase(value) or "", self.shape_context.sides
+        words = (_OF_WINNER.sub("", whole) if of_winner else whole).removeprefix("the ")
+        readings = {words, whole, value.strip()} - (self.no_names if field.optional or field.per_issue else set())
+        meanings = self.meanings if not set(sides).isdisjoint(options) else {}
+        meant = {meanings[text] for text in readings & meanings.keys()}
+        meant |= {text for text in options if readings & {phrase(text), *_SYNONYMS.get(text, ())} and text not in sides}
+        return meant.pop() if len(meant) == 1 and meant <= {*options} else None
 
     def _change(self, where: str, old: Any, new: Any, why: str = "") -> Any:
         if type(old) is not type(new) or old != new:

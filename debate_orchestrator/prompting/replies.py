@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
+from debate_orchestrator.core.debated_names import stands_in
 from debate_orchestrator.core.events import Declined, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
@@ -138,31 +139,25 @@ def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) 
         raise ReplyCouldBeBetter([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
 
 
-def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
-    """Side to the phrases that mean it in a reply to this turn, and nothing else."""
+def _sides(debate: DebateState, turn: Turn) -> dict[str, str]:
+    """Each phrase for a side in a reply to this turn, to the side that it means; to "" where it may mean another, or
+    what is debated: a name, a letter or a label that stands in a position, and tags, which are words of any kind."""
     format, positions = debate.format, debate.opened.settings.positions
-    holders = {side: debate.mirror.side(side) if turn.mirrored else side for side in format.sides}
-    phrases = {
-        side: _side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
-        for side, holder in holders.items()
-    }
-    # A tag may be a word of what is debated, so it is not read as its side, but no other side is read from it either.
-    tags = {side: format.seats[side].tag for side in phrases}
-    # So with a letter that stands in the position of the other side alone: `A`, where B argues for `Treatment A`.
-    letters = {side: {*re.findall(r"(?<=\w )[A-Z]\b", positions[holder])} for side, holder in holders.items()}
-    shared = set[str].intersection(*letters.values())
-    meanings = [
-        of_side | {tags[side], phrase(tags[side])} | {letter.lower() for letter in letters[side] - shared}
-        for side, of_side in phrases.items()
-    ]
-    return {
-        side: frozenset(
-            text
-            for text in of_side
-            if sum(not meaning.isdisjoint((text, text.casefold())) for meaning in meanings) == 1
-        )
-        for side, of_side in phrases.items()
-    }
+    meanings: dict[str, str] = {}
+    for side in format.sides:
+        holder = debate.mirror.side(side) if turn.mirrored else side
+        name, label, tag = format.name_of(side), format.seats[holder].side, format.seats[side].tag
+        phrases = {
+            side: [side, *(f"{word} {side}" for word in _BEFORE_SIDE), f"{side} {label}"],
+            name: [name, f"{name} {label}", f"{label} {name}"],
+            label: [label, f"{label} side"] if label else [],
+        }
+        in_doubt = {word for word in phrases if word and stands_in(word, positions.values())}
+        own = {phrase(tag): ""}
+        own |= {phrase(text): "" if word in in_doubt else side for word in phrases for text in phrases[word]}
+        own |= {phrase(positions[holder]): side, positions[holder].strip(): side}
+        meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
+    return {text: meaning for text, meaning in meanings.items() if text}
 
 
 def _check_size(turn: Turn, speech: VisibleText) -> None:
@@ -220,11 +215,3 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
         problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
         raise BadReply(problem, hint=f"{hint}; escape the quotation marks inside texts") from None
     return value if code is None else code.removed_from(value), changes
-
-
-def _side_phrases(side: str, name: str, label: str, position: str) -> frozenset[str]:
-    """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position."""
-    names = {side, name, *(f"{word} {side}" for word in _BEFORE_SIDE)}
-    if label:
-        names |= {label, f"{label} side", *(f"{text} {label}" for text in (side, name)), f"{label} {name}"}
-    return frozenset(filter(None, (*map(phrase, (*names, position)), position.strip())))

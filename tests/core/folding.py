@@ -45,7 +45,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
     given["cast"] = {seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.active_seats()}
     given["cast"] |= {"rapporteur": ("host",)} if given.get("issues") or given.get("brief") else {}
     given["context"] = tuple(file.name for file in context)
-    positions = {side: f"{side} says so" for side in rules.sides}
+    positions = {side: f"{name} says so" for side, name in zip(rules.sides, ("Ann", "Bob"), strict=False)}
     return Opened(
         schema_version=1,
         version="0",
