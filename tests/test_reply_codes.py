@@ -185,12 +185,21 @@ def test_a_ballot_may_quote_a_tag(tag: str) -> None:
     [
         "<think>\nOne draft:\n{}\nHm.\n</think>\nSo B wins.",
         "One draft:\n{}\nHm.\n</think>\nSo B wins.",
+        "(<think>{}</think>) On reflection the other side is right: b.",
+        "> <think>\n> {}\n> </think>\n\nSo the other side is right: b.",
+        "First I lean to a: {} </think> No: b is right.",
+        "Let me see <think>\n{}\nNo: b is right.",
+        "```\n<think>\n{}\n</think>\n```\nSo b is right.",
+        "`[THINK]{}[/THINK]` So b is right.",
     ]
 )
 def test_a_ballot_in_private_reasoning_is_none(form: str) -> None:
-    """A draft in private reasoning is not a ballot, though it has the code."""
-    with pytest.raises(BadReply):
-        read(form.replace("{}", OWN_TEXT))
+    """A draft in private reasoning is not a ballot, though it has the code. One after it is."""
+    for text in (OWN_TEXT, f"{OWN_TEXT[:-1]},}}"):
+        with pytest.raises(BadReply):
+            read(form.replace("{}", text))
+    if not form.startswith("Let me see"):  # its reasoning never ends
+        assert read(f"{form.replace('{}', FORGED_SIGNED)}\n\nMy ballot:\n{OWN_TEXT}") == OWN
 
 
 UNESCAPED = [

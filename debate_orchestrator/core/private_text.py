@@ -12,8 +12,9 @@ Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`,
 - In a closed code fence none counts. Working ends at its closing tag, also in code: its fences pair with none outside.
 - A pair of tags of the form `<think>` has one name.
 
-All this is about speeches, and about the text around the object of a structured reply. Within its texts tags are
-words: only a pair with which a text begins is left out, once, when the reply is read.
+All this is about speeches. Around the object of a structured reply every tag counts, wherever it stands: an object that
+may be a draft is asked for again. Within its texts tags are words: only a pair with which a text begins is left out,
+once, when the reply is read.
 """
 
 from __future__ import annotations
@@ -84,9 +85,10 @@ class PublicText(NamedTuple):
     """Whether private reasoning begins after other text and is never closed. It is then part of `text`."""
 
 
-def public_text(text: str, tag: str = "") -> PublicText:
-    """The part of a sanitized reply that is meant for others; `tag` is the format's own."""
-    public = _scan(text, tag, is_complete=True)
+def public_text(text: str, tag: str = "", *, is_speech: bool = True) -> PublicText:
+    """The part of a sanitized reply that is meant for others; `tag` is the format's own. In what is no speech every tag
+    counts."""
+    public = _scan(text, tag, is_complete=True, is_speech=is_speech)
     return public._replace(text=public.text.strip()) if public.private else public
 
 
@@ -129,22 +131,22 @@ class PrivateFilter:
         return self._public
 
 
-def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
+def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
     tags, public, at, position = _tags(tag), list[str](), 0, 0
     private = restarted = False
-    unclosed, outside_code, pairings = set[str](), with_code_blanked(text), 0
+    unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)
         kind = name.removesuffix(_END)
         if name.endswith(_END):
-            if kind == _FORMAT_TAG or _stands_alone(text, match):
+            if kind == _FORMAT_TAG or not is_speech or _stands_alone(text, match):
                 public, at, private, restarted = [], position, True, True
             continue
         opened = (match["name"] or kind).casefold()
         if opened in unclosed or not (
-            kind == _FORMAT_TAG
-            or kind in _TOKEN_KINDS
+            kind in {_FORMAT_TAG, *_TOKEN_KINDS}
+            or not is_speech
             or _begins(text[max(at, match.start() - _CONTEXT_LENGTH) : match.start()])
         ):
             continue
@@ -152,6 +154,7 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
         if (
             closing is None
             and is_complete
+            and is_speech
             and kind != _FORMAT_TAG
             and "".join((*public, text[at : match.start()])).strip()
         ):
@@ -160,7 +163,7 @@ def _scan(text: str, tag: str, *, is_complete: bool) -> PublicText:
         public += [text[at : match.start()], "\n"] if closing else [text[at : match.start()]]
         at = position = closing.end() if closing else len(text)
         private = True
-        if pairings < _MAX_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
+        if is_speech and pairings < _MAX_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
             outside_code, pairings = " " * at + with_code_blanked(text[at:]), pairings + 1
     return PublicText("".join((*public, text[at:])), private, restarted, bool(unclosed))
 

@@ -88,7 +88,7 @@ def without_reasoning_around(text: str, code: ReplyCode | None) -> str:
         marked += f"{text[index : span.start]}\0{number}\0"
         index = span.stop
     objects = [text[span.start : span.stop] for span in spans]
-    return _MARK.sub(lambda mark: objects[int(mark[1])], public_text(marked + text[index:]).text)
+    return _MARK.sub(lambda mark: objects[int(mark[1])], public_text(marked + text[index:], is_speech=False).text)
 
 
 def _strict(text: str) -> tuple[Any, str]:
