@@ -62,7 +62,7 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"setup__cast__a": ["host", "host"]}, "too many"),
         ({"setup__cast__judge": ["host"] * 200_000}, "too many"),
         ({"format__round__0__words": 2 * 10**9}, "words"),
-        ({"format__round__0__least_words": 2 * 10**9}, "words"),
+        ({"format__round__0__min_words": 2 * 10**9}, "min_words"),
         ({"format__intervention__max_in_a_row": 10**9}, "max_in_a_row"),
         ({"format__rubric__max": 1.7e308}, "rubric.max"),
         ({"format__rubric__criteria__argument_quality__max": 1e9}, "criteria.argument_quality.max"),

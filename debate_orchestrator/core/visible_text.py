@@ -169,10 +169,10 @@ def _searchable_files(context_texts: tuple[str, ...]) -> tuple[SearchedText, ...
     return tuple(SearchedText(paragraphs(sanitize(text))) for text in context_texts)
 
 
-def _is_quoted(quote: str, within: Sequence[SearchedText], least_words: int) -> bool:
+def _is_quoted(quote: str, within: Sequence[SearchedText], min_words: int) -> bool:
     """Whether a context file holds a quote word for word. One that shows words as struck out is held by none."""
     parts = [comparable_quote(variant) for variant in quote_variants(sanitize(quote).replace("&lt;", "<"))]
-    if is_struck(quote) or len(words_of(parts[0].text)) < max(1, least_words):
+    if is_struck(quote) or len(words_of(parts[0].text)) < max(1, min_words):
         return False
     return any(place is not None and place.whole for source in within for place in map(source.find, parts))
 
