@@ -189,14 +189,11 @@ def test_what_differs_is_said_at_the_top() -> None:
 def test_swapped_positions_swap_names_and_texts_too() -> None:
     """Where a run is told by the letters of run 1, so are its speakers, and the sides that its texts name."""
     cast = {"a": ("command:cat-lover",), "b": ("command:dog-lover",), "judge": ("host",)}
+    row = {"a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
     say = script_of(
         _start_issues_rapporteur=scripted_replies.issues(),
         _start_advice_rapporteur=scripted_replies.advice(),
-        _final_dissent_judge={
-            "rows": [
-                {"claim": "R1 and A say so.", "a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
-            ]
-        },
+        _final_dissent_judge={"rows": [{"claim": "Researcher A says so.", **row}]},
         _final_verdict_judge=scripted_replies.final(unresolved_questions=["Is Researcher A right?"]),
         _final_brief_rapporteur=scripted_replies.brief(
             recommendation=scripted_replies.brief()["recommendation"] | {"do": "Do as Researcher A says."}
@@ -211,17 +208,17 @@ def test_swapped_positions_swap_names_and_texts_too() -> None:
         "Researcher A: command:dog-lover, Researcher B: command:cat-lover",
     ]
     assert made.winners == {1: "a", 2: "b"}, "the lover of cats won both"
-    assert [claim.text for claim in made.dissent] == ["R1 and A say so.", "R2 and B say so."]
+    assert [claim.text for claim in made.dissent] == ["Researcher A says so.", "Researcher B says so."]
     assert [question.text for question in made.questions] == ["Is Researcher A right?", "Is Researcher B right?"]
     assert made.recommendations is not None
     assert [row[1] for row in made.recommendations.rows] == ["Do as Researcher A says.", "Do as Researcher B says."]
 
 
 def test_what_is_debated_keeps_its_letters_and_names() -> None:
-    """In a run with the sides swapped too: if `vendor A` or a person is debated, no name in a claim is swapped."""
+    """In a run with the sides swapped too: if `vendor A` or a person is debated, or in a claim, no name is swapped."""
     say = dissenting("Vendor A beats B, says Researcher A.", "Is vendor A quick?")
     trial = ContextFile(name="trial.md", text="Vendor A delivered 98 of 100.")
-    for setup in ({"context": (trial,)}, {"topic": "should we pick vendor a?"}, {"topic": "Is Researcher A?"}):
+    for setup in ({}, {"context": (trial,)}, {"topic": "should we pick vendor a?"}, {"topic": "Is Researcher A?"}):
         made = compared(debated("1", say, **setup), debated("2", say, positions=SWAPPED, **setup))
         assert [claim.text for claim in made.dissent] == ["Vendor A beats B, says Researcher A."] * 2
         assert [question.text for question in made.questions] == ["Is vendor A quick?"] * len(made.questions)
@@ -253,6 +250,7 @@ def test_hostile_words_leave_the_comparison_whole(group: TextGroup) -> None:
 
 def test_recommendations_are_compared() -> None:
     """Of each run with a decision brief: what it recommends, and how sure it is."""
+    row = {"a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
     say = script_of(
         _start_issues_rapporteur=scripted_replies.issues(),
         _start_advice_rapporteur=scripted_replies.advice(),

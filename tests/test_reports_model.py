@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from debates import DECLINE, entries, one_agent, play_events, report_model, scri
 from debate_orchestrator.core.events import EarlierDebate, Event, Noted, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
-from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports import json_report, markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
@@ -110,6 +111,8 @@ def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: t
     texts = [markdown.render(report), page.render(report), summary_line(report, None)]
 
     assert f"**Winner:** none, since {why}" in texts[0]
+    data = json.loads(json_report.render(report))
+    assert (data["verdict"], data["why_no_winner"]) == (None, why)
     no_brief = "There is no list of issues and no decision brief: they would come from a stand-in."
     assert all((no_brief in text) == ("human" in cast and REAL not in cast) for text in texts[:2])
     assert all(f"No winner: {why}." in text or f"No decision: {why}." in text for text in texts[:2])

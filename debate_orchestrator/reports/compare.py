@@ -6,6 +6,7 @@ is shown with its sides swapped back.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -70,7 +71,7 @@ class Comparison(FrozenModel):
 def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     """The comparison of some journals, each with its path; there are two at least."""
     first = reports[0][1]
-    names_stay = any(could_name_sides(report.rules, report.debated) for _, report in reports)
+    names_stay = any(_could_mean_sides(report) for _, report in reports)
     runs = [
         ComparedDebate(n, path, report, mirror_of(first, report), names_stay)
         for n, (path, report) in enumerate(reports, start=1)
@@ -102,6 +103,16 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     )
 
 
+def _could_mean_sides(report: ReportModel) -> bool:
+    """Whether what is debated, or a text that is compared, could mean something by a letter or tag of the sides. Their
+    whole names mean them in such a text, unless they could be debated."""
+    whole_names = "|".join(re.escape(report.rules.name_of(side)) for side in report.rules.sides)
+    brief = report.decision_brief
+    texts = (*(row.claim for row in report.dissent or ()), *report.questions, *([brief.do] if brief else ()))
+    without_names = (re.sub(rf"(?i)\b(?:{whole_names})\b", "", text) for text in texts)
+    return could_name_sides(report.rules, (*report.debated, *without_names))
+
+
 def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     first = runs[0].report
     yield from _setup_differences(runs)
@@ -111,7 +122,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
             if run.names_stay:
                 rules = run.report.rules
                 a, b = rules.name_of(rules.sides[0]), rules.name_of(rules.sides[-1])
-                why = "since what is debated could mean them"
+                why = "since what is debated, or said of it, could mean them"
                 yield f"Texts of run {run.number} keep its names, {why}: {a} there is {b} here, and {b} is {a}."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
@@ -314,7 +325,7 @@ class ComparedDebate(NamedTuple):
     mirror: Mirror | None = None
     """What swaps its sides, if each of them argues what the other does in the first run."""
     names_stay: bool = False
-    """Whether texts keep the sides' names, since what is debated in one of the runs could have them."""
+    """Whether texts keep the sides' names, since they, or what is debated in one of the runs, could have them."""
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""

@@ -106,6 +106,8 @@ class ReportModel(Part):
     """Rounds that were judged or, where rounds are not judged one by one, are over."""
     verdict: VerdictReport | None
     """Null where nothing was decided (yet)."""
+    why_no_winner: str
+    """The reason that nothing is decided whatever the ballots say; empty if there is none."""
     conceded: str | None
     """The side that conceded the whole position, or `both`; null if neither did."""
     rounds: tuple[RoundReport, ...]
@@ -151,8 +153,6 @@ class ReportModel(Part):
     """Side to the models that took its turns, as far as that is shown."""
     judged_by: tuple[str, ...] = Field(default=(), exclude=True)
     judges: tuple[str, ...] = Field(default=(), exclude=True)
-    why_no_winner: str = Field(exclude=True)
-    """The reason that nothing is decided whatever the ballots say; empty if there is none."""
     is_filler: bool = Field(exclude=True)
     """Whether advice that rests on the debate means nothing."""
     before: tuple[TurnReport, ...] = Field(exclude=True)
