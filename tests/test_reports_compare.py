@@ -250,7 +250,6 @@ def test_hostile_words_leave_the_comparison_whole(group: TextGroup) -> None:
 
 def test_recommendations_are_compared() -> None:
     """Of each run with a decision brief: what it recommends, and how sure it is."""
-    row = {"a": "Yes.", "b": "No.", "status": "unresolved", "turns": ["1.opening.a"]}
     say = script_of(
         _start_issues_rapporteur=scripted_replies.issues(),
         _start_advice_rapporteur=scripted_replies.advice(),
