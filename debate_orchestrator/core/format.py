@@ -339,24 +339,24 @@ class Format(FrozenModel):
                 (("shapes", name, *keys), problem) for keys, problem in self._reserved_field_problems(name, shape)
             )
             yield from ((("shapes", name, key), problem) for key, problem in self._label_problems(name, shape))
-            for record_keys, fields in _records((name,), shape):
-                record_name = ".".join(key for key in record_keys if key != "fields")
+            for object_keys, fields in _objects((name,), shape):
+                object_name = ".".join(key for key in object_keys if key != "fields")
                 if {"a", "b"} <= set(fields) and not _is_same_kind(fields["a"], fields["b"]):
-                    problem = f"{record_name}.a and {record_name}.b must be of one kind, since sides may be swapped"
-                    yield ("shapes", *record_keys, "b"), problem
+                    problem = f"{object_name}.a and {object_name}.b must be of one kind, since sides may be swapped"
+                    yield ("shapes", *object_keys, "b"), problem
                 for key, field in fields.items():
-                    field_keys = ("shapes", *record_keys, key)
+                    field_keys = ("shapes", *object_keys, key)
                     for condition in ("only_if", "unless"):
                         for sibling in getattr(field, condition):
                             if sibling not in fields:
                                 yield (
                                     (*field_keys, condition),
-                                    f"{record_name}.{key} depends on {sibling!r}, which is not a field beside it",
+                                    f"{object_name}.{key} depends on {sibling!r}, which is not a field beside it",
                                 )
                     if field.null_when and not field.may_be_null:
-                        yield (*field_keys, "null_when"), f"{record_name}.{key} says when it is null, and it never is"
+                        yield (*field_keys, "null_when"), f"{object_name}.{key} says when it is null, and it never is"
                     if field.when.round is not None:
-                        yield (*field_keys, "when"), f"{record_name}.{key} depends on the round, which a field can't do"
+                        yield (*field_keys, "when"), f"{object_name}.{key} depends on the round, which a field can't do"
 
     def _reserved_field_problems(self, name: str, shape: Shape) -> Iterator[LocatedProblem]:
         """The problems of the fields of a shape that mean something to the engine, with the keys that lead there."""
@@ -400,12 +400,12 @@ class Format(FrozenModel):
             yield ("rubric", "strictness"), problem
 
 
-def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:
-    """A shape and every record within it, with the keys that lead to it."""
+def _objects(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:
+    """A shape and every object within it, with the keys that lead to it."""
     yield keys, shape
     for key, field in shape.items():
         if field.fields:
-            yield from _records((*keys, key, "fields"), field.fields)
+            yield from _objects((*keys, key, "fields"), field.fields)
 
 
 def _is_same_kind(field: Field, other: Field) -> bool:

@@ -67,18 +67,18 @@ def check(
     """The problems of `value` as a reply of this shape, only the first few if there are many (`first_few`); empty if it
     fits. Each names its field by a path, in which the items of a list count from 1: `rows[1].claim`. In a form, which a
     person fills in, the fields that were left blank are one problem."""
-    problems, together = _record(shape, value, where, context), list[str]()
+    problems, together = _object(shape, value, where, context), list[str]()
     if is_form:
         found = list(problems)
         blank_paths = [problem.path.removeprefix(where) for problem in found if problem.is_blank]
         together = [blank_problem(_names_of_blanks(value, blank_paths), where)] if blank_paths else []
         problems = (problem for problem in found if not problem.is_blank)
     sentences = chain(together, (f"{problem.path}: {problem.text}" for problem in problems))
-    return list(first_few(sentences, _name_of_record(where)))
+    return list(first_few(sentences, _name_of_object(where)))
 
 
 def _names_of_blanks(value: Any, paths: Collection[str], path: str = "") -> list[str]:
-    """The blank fields at these paths; a record with nothing but blank fields is named in their place."""
+    """The blank fields at these paths; an object with nothing but blank fields is named in their place."""
     if not isinstance(value, Mapping):
         return [blank for blank in paths if blank == path or blank.startswith(f"{path}[")]
     parts = {f"{path}.{key}".lstrip("."): item for key, item in value.items()}
@@ -88,15 +88,15 @@ def _names_of_blanks(value: Any, paths: Collection[str], path: str = "") -> list
     return [name for part_names in names.values() for name in part_names]
 
 
-def _name_of_record(where: str) -> str:
+def _name_of_object(where: str) -> str:
     return where.rstrip(".: ") or "the reply"
 
 
-def _record(shape: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[_Problem]:
+def _object(shape: Mapping[str, Field], value: Any, where: str, context: ShapeContext) -> Iterator[_Problem]:
     """The problems of a value as an object of the fields that are asked for; `where` is before their names."""
     fields = fields_asked(shape, context)
     if not isinstance(value, dict):
-        yield _mismatch(_name_of_record(where), value, "a JSON object")
+        yield _mismatch(_name_of_object(where), value, "a JSON object")
         return
     for name, field in fields.items():
         if name not in value:
@@ -112,7 +112,7 @@ def _record(shape: Mapping[str, Field], value: Any, where: str, context: ShapeCo
 
 
 def _field(field: Field, record: Mapping[str, Any], name: str, where: str, context: ShapeContext) -> Iterator[_Problem]:
-    """The problems of a field of a record, on whose other fields it may depend."""
+    """The problems of a field of an object, on whose other fields it may depend."""
     value, empty = record[name], empty_value(field)
     is_empty = value == empty and type(value) is type(empty)
     conditional = bool(field.only_if or field.unless)
@@ -147,7 +147,7 @@ def _each(fields: Mapping[str, Field], value: Any, where: str, context: ShapeCon
 def _value(field: Field, value: Any, where: str, context: ShapeContext) -> Iterator[_Problem]:
     """The problems of one value: that of a field, or of a side or an issue in it."""
     if field.kind == "object":
-        yield from _record(field.fields, value, f"{where}.", context)
+        yield from _object(field.fields, value, f"{where}.", context)
     elif field.kind == "scores":
         yield from _each(dict.fromkeys(context.sides, context.points), value, where, context)
     elif too_long := _too_long(field, value):
@@ -160,7 +160,7 @@ def _value(field: Field, value: Any, where: str, context: ShapeContext) -> Itera
     elif field.kind == "list":
         for n, item in enumerate(value, start=1):
             if field.fields:
-                yield from _record(field.fields, item, f"{where}[{n}].", context)
+                yield from _object(field.fields, item, f"{where}[{n}].", context)
             else:
                 yield from _value(_TEXT, item, f"{where}[{n}]", context)
 

@@ -174,7 +174,7 @@ def fields_asked(shape: Mapping[str, Field], context: ShapeContext) -> Shape:
 
 
 def present_fields(fields: Mapping[str, Field], record: Mapping[str, Any]) -> list[str]:
-    """The names of the fields that a record has, in the order of the shape."""
+    """The names of the fields that an object has, in the order of the shape."""
     return [name for name in fields if name in record]
 
 
@@ -193,13 +193,13 @@ def applies(field: Field, record: Mapping[str, Any]) -> bool:
 
 def json_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
     """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed. A
-    condition inside a record is an `anyOf`; one on the reply is a union with null, since its root must be a plain
+    condition inside an object is an `anyOf`; one on the reply is a union with null, since its root must be a plain
     object."""
     return _object({name: _schema(field, context) for name, field in fields_asked(shape, context).items()})
 
 
-def _record_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
-    """The schema of a record inside a reply: one alternative for each set of fields that must be filled in."""
+def _object_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
+    """The schema of an object inside a reply: one alternative for each set of fields that must be filled in."""
     fields = fields_asked(shape, context)
     deciding_fields = {sibling for field in fields.values() for sibling in (*field.only_if, *field.unless)}
     deciding_field = next(iter(deciding_fields), "")
@@ -275,10 +275,10 @@ def _value_schema(field: Field, context: ShapeContext) -> dict[str, Any]:
         case "turns":
             return {"type": "array", "items": {"type": "string", "description": "the id of a turn"}}
         case "list":
-            items = _record_schema(field.fields, context) if field.fields else {"type": "string"}
+            items = _object_schema(field.fields, context) if field.fields else {"type": "string"}
             return {"type": "array", "items": items}
         case "object":
-            return _record_schema(field.fields, context)
+            return _object_schema(field.fields, context)
         case "scores":
             each = _object({name: {"type": "number"} for name in context.criteria})
             return _object(dict.fromkeys(context.sides, each))

@@ -29,7 +29,7 @@ NOT_GIVEN = "(not given)"
 MAX_ASKED = 6
 """Questions of a ballot; the others are asked if the person wants more."""
 _ENDING_KINDS = ("text", "url", "number", "choice", "turn")
-"""Kinds of a first field whose emptiness ends a list of records."""
+"""Kinds of a first field whose emptiness ends a list of objects."""
 _MISSING: Any = object()
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
@@ -78,7 +78,7 @@ FormGenerator = Generator[FormQuestion, None, Any]
 
 
 def form_questions(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> list[FormQuestion]:
-    questions = _Form(shape_context, entries).record(shape, ())
+    questions = _Form(shape_context, entries).object(shape, ())
     return [question._replace(titles=tuple(_titles(shape, question.field_path))) for question in questions]
 
 
@@ -92,7 +92,7 @@ def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
 
 def form_value(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> dict[str, Any] | None:
     """The entries as a structured reply; None while something is missing."""
-    reply = _run(_Form(shape_context, entries).record(shape, ()))
+    reply = _run(_Form(shape_context, entries).object(shape, ()))
     return None if reply is _MISSING else reply
 
 
@@ -114,7 +114,7 @@ _ASKED_ITEMS = re.compile(r"\b(\d+) (?:to|or) \d+ ")
 def empty_form(shape: Shape, shape_context: ShapeContext) -> dict[str, Any]:
     """A structured reply to be filled in by hand: of a choice all its options, of a number null, of a text nothing. A
     field that only some values of another call for is null; a list has the fewest items that are asked for, and a list
-    of records one at least."""
+    of objects one at least."""
     return {name: _empty(field, shape_context) for name, field in fields_asked(shape, shape_context).items()}
 
 
@@ -325,8 +325,8 @@ class _Form(NamedTuple):
     shape_context: ShapeContext
     entered: EnteredAnswers
 
-    def record(self, shape: Shape, field_path: FieldPath, first: FormQuestion | None = None) -> FormGenerator:
-        """The fields of a record; of an item of a list, its `first` question is given."""
+    def object(self, shape: Shape, field_path: FieldPath, first: FormQuestion | None = None) -> FormGenerator:
+        """The fields of an object; of an item of a list, its `first` question is given."""
         values: dict[str, Any] = {}
         fields = fields_asked(shape, self.shape_context)
         siblings = _Siblings(self, fields, field_path)
@@ -364,7 +364,7 @@ class _Form(NamedTuple):
     def _one(self, field: Field, field_path: FieldPath, *, must: bool) -> FormGenerator:
         """A field for one side, or for none; `must` says that an empty list of choices is invalid."""
         if field.kind == "object":
-            return (yield from self.record(field.fields, field_path))
+            return (yield from self.object(field.fields, field_path))
         if field.kind == "list":
             return (yield from self._list(field, field_path))
         bare = field.model_copy(update={"only_if": {}, "unless": {}})
@@ -372,7 +372,7 @@ class _Form(NamedTuple):
         return (yield from self.answered(FormQuestion(field_path, bare, field.about, empty)))
 
     def _list(self, field: Field, field_path: FieldPath) -> FormGenerator:
-        """Item after item, until the first question of one is left empty; of records that may well begin with nothing,
+        """Item after item, until the first question of one is left empty; of objects that may well begin with nothing,
         until no further one is wanted."""
         items: list[Any] = []
         while len(items) < MAX_ITEMS:
@@ -393,14 +393,14 @@ class _Form(NamedTuple):
                     return _MISSING if value is _MISSING else items
                 if question.field_path[-1] == WHETHER_ANY:
                     yield question
-                item = yield from self.record(field.fields, item_path, question)
+                item = yield from self.object(field.fields, item_path, question)
                 if item is _MISSING:
                     return _MISSING
             items.append(item)
         return items
 
     def _first(self, field: Field, item_path: FieldPath) -> FormQuestion:
-        """The first question of an item in a list of records. Leaving it empty ends the list. If its field may itself
+        """The first question of an item in a list of objects. Leaving it empty ends the list. If its field may itself
         be left empty, a yes-or-no question comes instead: whether there is an item."""
         name, first = next(iter(fields_asked(field.fields, self.shape_context).items()), ("", field))
         if first.kind not in _ENDING_KINDS or first.optional or first.per_side or first.only_if or first.unless:
@@ -424,7 +424,7 @@ def _run(generator: FormGenerator) -> Any:
 
 
 class _Siblings:
-    """The values of the fields of one record on which others depend."""
+    """The values of the fields of one object on which others depend."""
 
     def __init__(self, form: _Form, shape: Shape, field_path: FieldPath):
         self._form, self._shape, self._field_path = form, shape, field_path

@@ -67,7 +67,7 @@ def normalize(
     """A reply of this shape, normalized, as a copy. `meanings` are the phrases for sides, each with the side that it
     means, or with "" if it may mean something else; `positions` are those of them that are the sides' positions."""
     normalizer = _Normalizer(shape_context, meanings, positions)
-    record = normalizer.record(shape, value, "")
+    record = normalizer.object(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
     return NormalizedReply(record, [*normalizer.changes, *([f"and {more} more changes"] if more else [])])
 
@@ -109,7 +109,7 @@ class _Normalizer:
             quoted = ("null" if value is None else short_repr(value) for value in values)
             self.changes.append(f"{where or 'the reply'}: {what.format(*quoted)}")
 
-    def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
+    def object(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
         fields = fields_asked(shape, self.shape_context)
@@ -157,7 +157,7 @@ class _Normalizer:
     def _single(self, field: Field, value: Any, where: str) -> Any:
         match field.kind:
             case "object":
-                return self.record(field.fields, value, f"{where}.")
+                return self.object(field.fields, value, f"{where}.")
             case "scores":
                 return self._each(self.shape_context.sides, value, where, self._points)
             case "list" | "choices" | "turns":
@@ -204,7 +204,7 @@ class _Normalizer:
             return value if items == value else self._change(where, value, items)
         if not field.fields:
             return value
-        return [self.record(field.fields, item, f"{where}[{i}].") for i, item in enumerate(value, start=1)]
+        return [self.object(field.fields, item, f"{where}[{i}].") for i, item in enumerate(value, start=1)]
 
     def _turns(self, value: list[Any], where: str) -> list[Any]:
         """The turns of the transcript that a list names; a text that is none is dropped."""

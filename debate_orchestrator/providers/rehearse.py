@@ -90,7 +90,7 @@ def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehe
 
 
 def reply_for(debate: DebateState, turn: Turn, preferred_values: Mapping[str, str | bool] = {}) -> str:
-    """The stand-in's reply to a turn that is due or taken. `preferred_values` gives the choices and flags that it
+    """The stand-in's reply to a turn that is due or taken. `preferred_values` gives the choices and booleans that it
     makes, by their fields. A mirrored turn gets the same verdict on the positions as the original one."""
     shape = debate.shape(turn)
     if shape is None:
@@ -143,7 +143,7 @@ class Filler:
     def __init__(
         self, shape_context: ShapeContext, preferred_values: Mapping[str, str | bool], words: int = _WORDS_OF_A_FIELD
     ):
-        """`preferred_values` has the choices and flags that are made, by their fields; a text has up to `words`."""
+        """`preferred_values` has the choices and booleans that are made, by their fields; a text has up to `words`."""
         self._context, self._preferred_values, self._words = shape_context, preferred_values, words
         self._value_count = 0
 

@@ -161,7 +161,7 @@ class FieldPart(NamedTuple):
 
 
 def _leads(field: Field) -> bool:
-    """Whether a field of a record says whom or what the record is about."""
+    """Whether a field of an object says whom or what the object is about."""
     return field.kind == "turn" or (field.kind == "choice" and not field.options)
 
 
@@ -232,7 +232,7 @@ class FieldText:
                 yield phrase(f"{title_of(name)}: ", self._inline(shape[name], record[name]), _UNITS.get(name, ""))
 
     def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
-        """A record in one line: whom it is about, then the rest. Of several texts that come first, the first is a
+        """An object in one line: whom it is about, then the rest. Of several texts that come first, the first is a
         heading, or the case that the second is about, and more of them have their titles. Texts beside other values are
         quoted."""
         present = [name for name in present_fields(shape, record) if record[name] not in (None, [])]
