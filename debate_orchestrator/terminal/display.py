@@ -164,11 +164,9 @@ class Display:
             yield from [row] if width_of(row.plain) <= width else _broken_again(row, width - 1)
 
     def _styled(self, text: Text) -> str:
-        safe = without_tabs(without_line_breaks(text.plain))
-        if safe != text.plain:  # the last guard: no text reaches a terminal with an escape sequence in it
-            text = Text(safe)
         drawn = ""
-        for part, style, _ in Text.assemble(text).render(_CONSOLE):  # `render` alone passes over a text's own style
+        for piece, style, _ in Text.assemble(text).render(_CONSOLE):  # `render` alone passes over a text's own style
+            part = without_tabs(without_line_breaks(piece))  # no text reaches a terminal with an escape sequence in it
             if style and (column := style.meta.get(_COLUMN)):
                 drawn += _TO_COLUMN.format(column)
             shown_style = style if self._colour or not style else style.without_color
