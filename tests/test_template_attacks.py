@@ -347,6 +347,14 @@ def test_only_plain_values_come_out(text: str) -> None:
         rendering.render([NAME], {}, FunctionContext(), {NAME: text})
 
 
+def test_an_imported_namespace_is_forgotten() -> None:
+    """Of what one rendering sets there no other sees anything: it would be the words of another brief."""
+    keeps = "{% import './store.j2' as store %}{% set ns = store.ns %}{{ ns.seen }}{% set ns.seen = code %}"
+    own = {"mine/store.j2": "{% set ns = namespace(seen='') %}", "mine/one.j2": keeps}
+    texts = [rendering.render(["mine/one.j2"], {"code": code}, FunctionContext(), own) for code in ("GZHTTM", "KLMNPQ")]
+    assert texts == ["", ""]
+
+
 # Labels
 
 
@@ -360,7 +368,8 @@ def test_a_label_is_no_program(debate: Run, here: Path, label: str) -> None:
     made = first.format.model_copy(update={"announcements": labels})
     with JournalWriter.create("other.journal.jsonl", first.model_copy(update={"format": made})):
         pass
-    stepped = debate("step", "other.journal.jsonl", "--trust", "--json")
+    assert debate("resume", "other.journal.jsonl", "--trust").code == 3  # the host's turns are due
+    stepped = debate("step", "other.journal.jsonl", "--json")
 
     assert stepped.code == 0, stepped.err
     assert f"{label} 1" in json.loads(stepped.out)["show"]

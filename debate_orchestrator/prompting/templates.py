@@ -27,6 +27,7 @@ from jinja2 import (
     Environment,
     FileSystemLoader,
     StrictUndefined,
+    Template,
     TemplateError,
     TemplateNotFound,
     TemplateSyntaxError,
@@ -35,7 +36,7 @@ from jinja2 import (
     nodes,
 )
 from jinja2.environment import TemplateModule
-from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
+from jinja2.runtime import BlockReference, Context, LoopContext, Macro, TemplateReference
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 from jinja2.utils import Namespace
 from pydantic_core import to_json
@@ -142,9 +143,20 @@ class _Texts(DictLoader):
         return text, template, current
 
 
+class _Template(Template):
+    """A template that is imported afresh each time. Jinja would keep the module, and a `namespace` in it would take
+    what one brief says to another seat, or to another debate."""
+
+    def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
+        self._module = None
+        return super()._get_default_module(ctx)
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Renders templates, which can do nothing but make text: those in `bundled_templates` and those of prompts/.
     `shipped` holds the texts of prompts/ in a process that can't read its files."""
+
+    template_class = _Template
 
     def __init__(self, bundled_templates: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         prompts = FileSystemLoader(resources.prompts()) if shipped is None else _Texts(shipped)
