@@ -62,6 +62,12 @@ def test_its_commands_are_the_products(debate: Run) -> None:
     assert [flag for flag in flags if flag not in helped] == []
 
 
+def test_no_permitted_prefix_is_a_consent(debate: Run) -> None:
+    """A rule `debate VERB:*` permits every flag of the verb, so none of these verbs has one by which a user agrees."""
+    verbs = re.findall(r"Bash\(debate ([a-z]+):\*\)", TEXT)
+    assert "step" in verbs and [verb for verb in verbs if "--trust" in debate(verb, "--help").out] == []
+
+
 def test_it_names_every_question(debate: Run) -> None:
     """The reference on setup lists every key of the conversation."""
     from debate_orchestrator.util import resources

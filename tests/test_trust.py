@@ -279,7 +279,7 @@ def test_a_complete_debate_whose_journal_names_such_a_report(debate: Run, answer
         continued = debate(verb, "CLAUDE.journal.jsonl")
         assert continued.code == 2 and "the journal's name: " in continued.err
         assert not Path("CLAUDE.md").exists() and not Path("CLAUDE.html").exists()
-    assert debate("step", "CLAUDE.journal.jsonl", "--trust").code == 0
+    assert debate("resume", "CLAUDE.journal.jsonl", "--trust").code == 0
     assert Path("CLAUDE.md").exists()
 
 

@@ -69,7 +69,6 @@ VERBS = (
     f"compare {JOURNAL} kept.journal.jsonl",
     f"answers --from {JOURNAL}",
     f"step {JOURNAL}",
-    f"step {JOURNAL} --trust",
     f"resume {JOURNAL}",
     f"resume {JOURNAL} --trust",
     f"judge {JOURNAL} --judge rehearse --trust",

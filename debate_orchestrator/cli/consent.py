@@ -80,10 +80,16 @@ def _key(kind: str, path: str) -> str:
 
 
 def require_consent(
-    source: ConsentSubject, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None
+    source: ConsentSubject,
+    risks: Sequence[Risk],
+    *,
+    trusted: bool,
+    ask: AskConsent | None = None,
+    consent_command: str = "",
 ) -> None:
     """Returns if the user agrees to all of these risks, and remembers it. Raises BadSettings if the user does not, or,
-    with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
+    with every risk, if there is no terminal to `ask` at and the file is not `trusted`. The `consent_command` is how to
+    trust it, if not by a flag of this verb."""
     if not unapproved_risks(source, risks):
         return
     if not trusted and (ask or at_terminal(sys.stderr)):
@@ -94,7 +100,8 @@ def require_consent(
         otherwise = "leave it" if source.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
             f"{source.name}: it {WANTS} and needs your consent ({risk_texts}). "
-            f"If you trust all of it, add --trust; otherwise {otherwise}."
+            f"If you trust all of it, {f'run `{consent_command}`' if consent_command else 'add --trust'}; "
+            f"otherwise {otherwise}."
         )
     remember(source, risks)
 
@@ -158,14 +165,15 @@ def new_debate(
 
 @contextmanager
 def existing_debate(
-    path: str, changes: ChangeEvents, *, trusted: bool, lock_seconds: float = 0
+    path: str, changes: ChangeEvents, *, trusted: bool = False, consent_command: str = "", lock_seconds: float = 0
 ) -> Iterator[DebateSession]:
     """Continues a debate as `continue_debate`, and remembers what the changes bring as agreed to. A journal that
     another process has locked is tried again for `lock_seconds`."""
     deadline = time.monotonic() + lock_seconds
 
     def ask_consent(journal: JournalWriter, risks: Sequence[Risk]) -> None:
-        require_consent(source_of_journal(journal.path, journal.entries), risks, trusted=trusted)
+        source = source_of_journal(journal.path, journal.entries)
+        require_consent(source, risks, trusted=trusted, consent_command=consent_command)
 
     def continued() -> DebateSession:
         while True:

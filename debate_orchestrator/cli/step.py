@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
     flags.add_waiting(parser, "the replies that are due")
     flags.add_max_cost(parser)
-    flags.add_trust(parser)
     flags.add_json(parser)
     flags.add_schemas(parser)
 
@@ -70,7 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _step(replies: dict[str, str], piped: PipedInputs, problems: list[str], arguments: argparse.Namespace) -> int:
     """Takes the replies, and prints what is due then. `problems` are those of other replies."""
     changes: ChangeEvents = partial(_changes, arguments)
-    open_session = partial(existing_debate, arguments.journal, trusted=arguments.trust, lock_seconds=_LOCK_SECONDS)
+    # A host's user permits every `step` at once, so consent is given by another verb, of which the user is asked.
+    consent_command = f"{command('resume', arguments.journal)} --trust"
+    open_session = partial(
+        existing_debate, arguments.journal, consent_command=consent_command, lock_seconds=_LOCK_SECONDS
+    )
     stepper = None
     if arguments.wait:
         if replies:  # they are saved before the wait, in which the step may be ended
