@@ -4,6 +4,7 @@ file, no page, no line that is printed; nor if it was not known where they were 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import contests
@@ -118,9 +119,16 @@ def test_a_draft_is_kept_as_typed(here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert read_mapping(ballot) == {"reviewer": "Ann [key]", "reason": "[key]"}
     assert [path.name for path in Path("r.ballots").iterdir()] == [Path(ballot).name] and not holds_key(ballot)
 
-    monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")  # by the digits of this process, no other would find it again
-    with pytest.raises(BadFile, match="can't be kept for the next process"):
-        filing.file_ballot("r.ballots", value)
+    for there, state in enumerate(("/proc/none", here / "damaged")):  # a name with a key is refused, if all are
+        monkeypatch.setenv("XDG_STATE_HOME", str(state))
+        if there:
+            (state / "debate-orchestrator").mkdir(parents=True)
+            (state / "debate-orchestrator" / "reply.key").write_bytes(b"x")
+        begun = list[bool | None]()
+        for name in ("Bob", f"Bob {KEY}"):
+            with suppress(BadFile):
+                begun.append(filing.begin_review("r.ballots", value | {"reviewer": f"{name} {there}"}))
+        assert begun == ([] if there else [True, True])
 
 
 def test_a_spec_with_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

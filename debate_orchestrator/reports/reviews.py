@@ -444,9 +444,9 @@ def draft_path(folder: str, reviewer: str) -> str:
 def ballot_path(folder: str, reviewer: str) -> str:
     """The path of a reviewer's ballot. A name that holds a key is filed without it, and its file is told from those of
     other names with the same rest by a digest that only this user can work out: no name is refused for another's."""
-    name = signed_name(reviewer)
+    name, secret = signed_name(reviewer), reply_code.secret()  # if it can't be read, that is so for every name
     stem = stem_of(filed_name := redact(name))
     if filed_name != name:
         text = b"ballot\0" + normalize_unicode(name, "NFC").encode()
-        stem = stem[:-_DIGITS] + hmac.new(reply_code.stored_secret(), text, "sha256").hexdigest()[:_DIGITS]
+        stem = stem[:-_DIGITS] + hmac.new(secret, text, "sha256").hexdigest()[:_DIGITS]
     return os.path.join(folder, stem + SUFFIX)
