@@ -15,6 +15,7 @@ from debate_orchestrator.core.events import Noted, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import spec_in
 from debate_orchestrator.reports.report_files import read_checksum
+from debate_orchestrator.web.runs import StreamedReply
 
 
 def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,6 +37,15 @@ def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypa
     assert address not in "".join(shown) and "Researcher A: openai:small; Researcher B: openai:small; " in report
     checksum = read_checksum(report.encode(), ".html")
     assert checksum is not None and checksum.fits
+
+
+def test_visitors_see_whole_speeches(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held back of one that is being written would tell them which guess of a key is right."""
+    begun = list[str]()
+    monkeypatch.setattr(StreamedReply, "__init__", lambda reply, debate, turn: begun.append(turn.id))
+    with visiting_public() as visitor:
+        visitor.until(visitor.started(), "Complete")
+    assert begun == []
 
 
 def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:

@@ -50,9 +50,6 @@ from debate_orchestrator.web.people import BrowserPeople
 
 _FLUSH_SECONDS = 0.12
 """Seconds for which pieces of a reply are gathered before they are sent."""
-_SHOWN_STEP = 64
-"""Characters by which a reply that is being written grows on pages. Where a text may become a secret its end is held
-back: if a page showed every end, a reader who has the words of a guess quoted would see which guess is right."""
 
 Explain = Callable[[Exception], list[str]]
 
@@ -98,7 +95,7 @@ class StreamedReply:
         self._redactor.feed(piece)
         self.pieces.clear()
         public = "".join(self._public).lstrip()
-        before, self.shown = self.shown, public[: len(public) // _SHOWN_STEP * _SHOWN_STEP]
+        before, self.shown = self.shown, public
         if self.shown.startswith(before):
             return len(before)
         return next((n for n, (old, new) in enumerate(zip(before, self.shown, strict=False)) if old != new), 0)
@@ -114,7 +111,14 @@ class ServedDebate:
     or when a provider fails; `problems` then says why."""
 
     def __init__(
-        self, path: str, explain: Explain, notify: Notify, require_consent: RequireConsent, journal_lock: asyncio.Lock
+        self,
+        path: str,
+        explain: Explain,
+        notify: Notify,
+        require_consent: RequireConsent,
+        journal_lock: asyncio.Lock,
+        *,
+        shows_unfinished: bool,
     ) -> None:
         """`journal_lock` is held while an event is written to the journal without a run, and while it is opened."""
         self.path, self.turn_taker, self.viewers = path, BrowserPeople(), Viewers()
@@ -122,7 +126,7 @@ class ServedDebate:
         self.failure: Exception | None = None
         """The reason that it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._notify, self._require_consent = explain, notify, require_consent
-        self._journal_lock = journal_lock
+        self._journal_lock, self._shows_unfinished = journal_lock, shows_unfinished
         self.session: DebateSession | None = None
         """The debate while it runs."""
         self._journal: JournalWriter | None = None
@@ -216,7 +220,8 @@ class ServedDebate:
             if session.state.due:
                 must_be_callable(session.state.cast, people=True)
             providers = seat_providers(session, turn_taker=self.turn_taker, on_event=self._on_event)
-            options = RunOptions(on_event=self._on_event, on_text=self._on_text, stop=self._stop)
+            on_text = self._on_text if self._shows_unfinished else None
+            options = RunOptions(on_event=self._on_event, on_text=on_text, stop=self._stop)
             await drive(session, providers, options)
             if not session.state.due:
                 await in_debate_pool_to_end(lambda: finish(session))
@@ -335,14 +340,18 @@ _KEPT_FORMS = 1_000
 class ServedDebates:
     """The debates that run here, by the path of their journal, and the forms that begin them."""
 
-    def __init__(self, explain: Explain = error_sentences, notify: Notify = log_line) -> None:
-        """`explain` says to viewers why a debate is paused; `notify` gets what the owner should know, a line each."""
+    def __init__(
+        self, explain: Explain = error_sentences, notify: Notify = log_line, *, shows_unfinished: bool = True
+    ) -> None:
+        """`explain` says to viewers why a debate is paused; `notify` gets what the owner should know, a line each.
+        `shows_unfinished` is whether viewers see speeches as they are written. What is held back as the beginning of a
+        secret then tells a viewer who has guesses quoted which one is right."""
         self.forms = FormSubmissions()
         self._by_journal: dict[str, ServedDebate] = {}
         self._journal_locks = WeakValueDictionary[str, asyncio.Lock]()
         """By the path of a journal, what is held while it is opened, as long as it is used."""
         self._problems: dict[str, list[str]] = {}
-        self._explain, self._notify = explain, notify
+        self._explain, self._notify, self._shows_unfinished = explain, notify, shows_unfinished
         self._lost_count = 0
         self._ending = asyncio.Event()
         """Set once no further call is to be made."""
@@ -392,7 +401,12 @@ class ServedDebates:
         when it is opened; `consent_already_given` is for one that this program has just written."""
         if (served := self.running(path)) is None:
             served = self._by_journal[path] = ServedDebate(
-                path, self._explain, self._notify, require_consent, self._lock(path)
+                path,
+                self._explain,
+                self._notify,
+                require_consent,
+                self._lock(path),
+                shows_unfinished=self._shows_unfinished,
             )
             self._problems.pop(path, None)
             served.task.add_done_callback(lambda _: self._ended(served))

@@ -1,4 +1,4 @@
-"""Measures a public site: time to the first byte and to the first streamed word, memory, many debates, many viewers.
+"""Measures a public site: time to the first byte and to the beginning of a debate, memory, many debates, many viewers.
 
 Run it with `python tests/benchmarks/web.py`, which takes about 2 minutes. The models are `messages_server`, as a
 process of its own that writes about 100 characters a second; the site is another one, and the viewers are in this one.
@@ -74,24 +74,24 @@ async def first_bytes(server: Served, path: str, times: int) -> float:
     return 1000 * statistics.median(answer.seconds for answer in answers)
 
 
-async def first_word(server: Served, number: int) -> float:
-    """Seconds from sending the form to the first word that a viewer sees."""
+async def beginning(server: Served, number: int) -> float:
+    """Seconds from sending the form until a viewer sees that the debate runs."""
     began = time.perf_counter()
     path = await start(server.port, f"Should we measure number {number}?", visitor(number), rounds="1")
     while True:
         async for kind, _ in events(server.port, path, visitor(number)):
-            if kind == "text":
+            if kind == "page":
                 return time.perf_counter() - began
 
 
 async def quiet(server: Served) -> None:
-    """Pages and the first word where nothing else happens."""
+    """Pages and the beginning of a debate where nothing else happens."""
     path = await start(server.port, "Should we measure?", rounds="1")
     await watch(server.port, path)
     for name, page in (("front page", "/"), ("a finished debate", path), ("its report", f"{path}/report")):
         line(f"first byte, {name}", f"{await first_bytes(server, page, 60):.1f} ms")
-    words = [await first_word(server, number) for number in range(15)]
-    line("first streamed word after the form is sent", f"{1000 * statistics.median(words):.0f} ms")
+    seconds = [await beginning(server, number) for number in range(15)]
+    line("the debate is seen to run after the form is sent", f"{1000 * statistics.median(seconds):.0f} ms")
 
 
 async def busy(server: Served) -> None:
@@ -106,7 +106,7 @@ async def busy(server: Served) -> None:
     await asyncio.sleep(10)
     cpu, began = server.cpu_seconds, time.monotonic()
     page = await first_bytes(server, "/", 40)
-    word = await first_word(server, 9_999)
+    seconds = await beginning(server, 9_999)
     await asyncio.sleep(5)
     share = (server.cpu_seconds - cpu) / (time.monotonic() - began)
     assert not any(task.done() for task in watching)
@@ -114,7 +114,7 @@ async def busy(server: Served) -> None:
     line("memory, 50 live debates with 4 viewers each", f"{server.megabytes:.0f} MB")
     line("one core's share meanwhile", f"{share:.0%}")
     line("first byte of the front page meanwhile", f"{page:.1f} ms")
-    line("first streamed word meanwhile", f"{1000 * word:.0f} ms")
+    line("a debate is seen to run meanwhile", f"{1000 * seconds:.0f} ms")
     for task in watching:
         task.cancel()
     await asyncio.gather(*watching, return_exceptions=True)
