@@ -298,15 +298,15 @@ def test_half_an_escaped_key() -> None:
 
 @pytest.mark.parametrize("key", ["Aj5#", "Aj5#x", "Пaроль#Ж", "sk-ant-0123456789", "Aj5#" * 20], ids=len)
 def test_the_beginning_of_a_key_stays_at_the_end_if_it_is_short(key: str) -> None:
-    """Of a key of any length that counts, in any form, less than half stays at the end of a text that is cut off, and
-    fewer than 16 characters."""
+    """Of a key of any length that counts, in any form, less than half stays at the end of a text that is cut off. All
+    less than half stays: who writes such texts, and knows how keys begin, would find the rest letter by letter."""
     key = key if len(key) >= 8 else key + "9q!Z"
     for write in (str, quote, json.dumps, in_hex := lambda text: text.encode().hex()):
         for length in range(1, len(key) + 1):
             written = write(key[:length]).strip('"')
             cut = Redactor([key]).cut(f"It is {written}")
             seen, whole = (len(written), len(in_hex(key))) if write is in_hex else (length, len(key))
-            assert cut == (f"It is {written}" if seen < min(16, whole / 2) else "It is [key]"), (length, written)
+            assert cut == (f"It is {written}" if seen < whole / 2 else "It is [key]"), (length, written)
 
 
 @for_each(
@@ -460,6 +460,6 @@ def test_a_very_long_secret_is_found_in_parts(monkeypatch: pytest.MonkeyPatch) -
         assert left.startswith("before ") and left.endswith(" after")
         assert max(map(len, left[7:-6].split("[key]"))) <= 3  # characters of base64 that two parts of it share
     cut = Redactor([secret]).cut
-    for length in (16, 2_000, 2_500, 12_499):
+    for length in (1_000, 2_000, 3_000, 13_000):
         assert re.fullmatch(r"before (\[key\])+", cut(f"before {secret[:length]}")), length
-    assert cut(f"before {secret[:15]}") == f"before {secret[:15]}"
+    assert cut(f"before {secret[:999]}") == f"before {secret[:999]}"

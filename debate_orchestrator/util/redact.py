@@ -135,8 +135,6 @@ _AT_ESCAPES = 8
 """The characters that a stream waits for after an escape, since it is slow to search: one or two words."""
 _PART = 2_000
 """Characters of a long secret that are searched for as one."""
-_CUT_OFF = 16
-"""Characters of a secret that are redacted at the end of a text that is cut off; of a short one, half of them."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
@@ -277,14 +275,14 @@ class Redactor:
         return self(text[:held_from]), text[held_from:]
 
     def cut(self, text: str) -> str:
-        """`text`, which is cut off: if it ends with 16 characters of a secret, half of it, or more, that is redacted
-        too."""
+        """`text`, which is cut off: if it ends with half of a secret or more, that is redacted too. A shorter beginning
+        is kept: who writes texts that are shown would see at which letter it stops being one, and find the next."""
         text = self(text)
         end_from = max(0, len(text) - _MAX_HELD)
         known_places = (
             end_from + beginning.place
             for beginning in (self._unfinished(text[end_from:]) if self._forms else ())
-            if beginning.length >= min(beginning.whole / 2, _CUT_OFF)
+            if beginning.length >= beginning.whole / 2
         )
         place = min(known_places, default=None)
         return text if place is None else text[:place] + KEY
