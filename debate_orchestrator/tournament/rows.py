@@ -13,10 +13,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AliasChoices, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from debate_orchestrator.core.former_names import formerly
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
-from debate_orchestrator.core.values import JournaledModel
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.data import MAX_FILE_SIZE
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact, redact_all
@@ -44,8 +45,10 @@ Dollars = Annotated[float, Field(ge=0, le=MAX_NUMBER, allow_inf_nan=False)]
 """US dollars of one debate, or of all debates of a tournament."""
 
 
-class RoleUsage(JournaledModel):
+class RoleUsage(FrozenModel):
     """Calls, tokens, cost, time and words used by one side or by the panel, and turns declined."""
+
+    model_config = formerly(declined_turns="refusals")
 
     calls: _Total = 0
     input: _Total | None = None
@@ -58,11 +61,12 @@ class RoleUsage(JournaledModel):
     """From each request to its reply, added up; None if it was not measured."""
     words: _Total | None = None
     """Words of the speeches; None if they are not known."""
-    declined_turns: _Total = Field(default=0, validation_alias=AliasChoices("declined_turns", "refusals"))
-    """Rows of earlier versions call it `refusals`."""
+    declined_turns: _Total = 0
 
 
-class DebateRow(JournaledModel):
+class DebateRow(FrozenModel):
+    model_config = formerly(usage_by_role="work")
+
     kind: Literal["debate"] = "debate"
     id: _Name
     created: str = ""
@@ -80,7 +84,7 @@ class DebateRow(JournaledModel):
     complete: bool = True
     rehearsed: bool = False
     """Whether stand-ins spoke in place of models."""
-    usage_by_role: dict[Literal["pro", "con", "judge"], RoleUsage] = Field(default={}, alias="work")
+    usage_by_role: dict[Literal["pro", "con", "judge"], RoleUsage] = {}
     page: str = ""
     """The debate's own page, relative to the folder; empty if there is none. No page is read from a file of rows, in
     which it might lead anywhere."""
@@ -96,8 +100,10 @@ class DebateRow(JournaledModel):
         return self.complete and not self.rehearsed and None not in (self.pro, self.con)
 
 
-class BallotRow(JournaledModel):
+class BallotRow(FrozenModel):
     """One ballot of one judge, with the sides as they are."""
+
+    model_config = formerly(round="turn")
 
     kind: Literal["ballot"] = "ballot"
     debate: str
@@ -106,9 +112,8 @@ class BallotRow(JournaledModel):
     """None if the ballot decides nothing."""
     scores: dict[str, tuple[_Number, _Number]] = {}
     """Dimension to the points of pro and con; empty if sides are not scored."""
-    round: _Count | None = Field(default=None, validation_alias=AliasChoices("round", "turn"))
-    """The round after which it was cast, from 1; None for a ballot on the whole debate. Rows of earlier versions call
-    it `turn`."""
+    round: _Count | None = None
+    """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
     mirrored: bool = False
     """Whether the judge saw the sides swapped."""
