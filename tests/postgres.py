@@ -99,6 +99,7 @@ class Line:
     def __init__(self, target: int):
         self._target, self._cut = target, False
         self._open: set[asyncio.StreamWriter] = set()
+        self._silent: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
         self.port = 0
 
@@ -109,6 +110,10 @@ class Line:
 
     def mend(self) -> None:
         self._cut = False
+
+    def silence(self) -> None:
+        """Passes nothing on any more of the connections that are open, and tells neither end."""
+        self._silent |= self._open
 
     def _drop(self) -> None:
         for writer in self._open:
@@ -122,10 +127,17 @@ class Line:
         both = {writer, far_writer}
         self._open |= both
         with suppress(OSError):
-            await asyncio.gather(_copied(reader, far_writer), _copied(far_reader, writer))
+            await asyncio.gather(self._copied(reader, far_writer), self._copied(far_reader, writer))
         self._open -= both
         for one in both:
             one.transport.abort()
+
+    async def _copied(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            if writer not in self._silent:
+                writer.write(data)
+                await writer.drain()
+        writer.transport.abort()
 
     def serve(self, ready: threading.Event) -> None:
         async def forever() -> None:
@@ -142,13 +154,6 @@ class Line:
     def end(self) -> None:
         self._loop.call_soon_threadsafe(self._drop)
         self._loop.call_soon_threadsafe(self._ending.cancel)
-
-
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(1 << 16):
-        writer.write(data)
-        await writer.drain()
-    writer.transport.abort()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import contests
 import psycopg
 import pytest
 from corpus import for_each
-from postgres import Postgres
+from postgres import Line, Postgres, line
 from procrastinate import App
 from procrastinate.testing import InMemoryConnector
 from test_tournament_limits import made
@@ -212,6 +212,26 @@ def test_a_lost_commit_counts_once(postgres_server: Postgres, database: str) -> 
             return [*rows, await counted(stored)]
 
     assert asyncio.run(play()) == [(PRICE, 1, 0, 1), (0.0, 1, 1, 0)]
+
+
+@pytest.mark.slow
+def test_a_silent_connection(postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a connection passes nothing on any more, and nobody says so, calls are counted and heartbeats given on a
+    new one. An answer that takes longer is waited for while parts of it come."""
+    monkeypatch.setattr(database_module, "_SILENT_SECONDS", 0.5)
+
+    async def play(line: Line) -> None:
+        async with asyncio.timeout(30), tournament(postgres_server.url(database, line.port), 9.0) as stored:
+            await begun(ClusterBudget(stored, "t"))
+            await stored.give_heartbeats([1])
+            line.silence()
+            beat = stored.retried_until_reached(lambda: stored.give_heartbeats([1]))
+            await asyncio.gather(begun(ClusterBudget(stored, "t")), beat)
+            slow = await stored.rows("SELECT repeat('x', 20000), pg_sleep(0.02)::text FROM generate_series(1, 60)")
+            assert len(slow) == 60 and await counted(stored) == (2 * PRICE, 2, 0, 2)
+
+    with line(postgres_server.port) as to_server:
+        asyncio.run(play(to_server))
 
 
 def test_a_call_that_is_cancelled_as_it_begins(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from debate_orchestrator.util.coroutines import RunningTimeout, running_timeout
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, Paused, short_repr
 from debate_orchestrator.util.redact import redact
@@ -42,6 +43,9 @@ _CONNECT_SECONDS = 5
 """Seconds that a connection may take."""
 _CONNECTIONS = 7
 """Connections that all queries share. A worker has one more, for its heartbeats."""
+_SILENT_SECONDS = 30.0
+"""Seconds without a byte after which a connection that is asked for something is taken for lost. The server can't tell:
+a router between may have died, or another program that holds its end open."""
 _RECONNECT_SECONDS = 10.0
 """Seconds for which a connection is awaited, or tried again in growing steps; then both begin anew."""
 _TOO_LARGE = "54"
@@ -116,11 +120,9 @@ class Database:
     async def give_heartbeats(self, workers: Iterable[int]) -> None:
         """Gives a heartbeat for each of these worker ids. It waits for no other query: the connection is kept for that,
         and is made again after an error. Raises one of `out_of_reach`."""
-        from psycopg import AsyncConnection
-
         if self._heartbeat_connection is None:
-            connector: Any = self.app.connector
-            self._heartbeat_connection = await AsyncConnection.connect(connector.pool.conninfo, autocommit=True)
+            pool: Any = cast(Any, self.app.connector).pool
+            self._heartbeat_connection = await pool.connection_class.connect(pool.conninfo, autocommit=True)
         try:
             await self._heartbeat_connection.execute(_GIVE_HEARTBEATS, {"workers": list(workers)})
         except BaseException:
@@ -244,6 +246,7 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
     for name in ("psycopg", "procrastinate"):  # `note_unreachable` reports it in one sentence
         logging.getLogger(name).setLevel(logging.CRITICAL)
     pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "configure": _load_any_time}
+    pool |= {"connection_class": _connection_class()}
     pool |= {"timeout": _RECONNECT_SECONDS, "reconnect_timeout": _RECONNECT_SECONDS}
     connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=job_arguments, **pool)
     app = procrastinate.App(connector=connector)
@@ -259,6 +262,36 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
         if database.is_unreachable:  # connections that are being made would be awaited
             await connector.pool.close(timeout=RETRY_SECONDS)
         await app.close_async()
+
+
+@cache
+def _connection_class() -> Any:
+    """A connection that raises OperationalError where nothing comes from the server for `_SILENT_SECONDS`."""
+    from psycopg import AsyncConnection, OperationalError
+
+    class Connection(AsyncConnection):
+        async def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+            try:
+                async with running_timeout(_SILENT_SECONDS) as timeout:
+                    return await super().wait(_put_off(timeout, gen), *args, **options)
+            except TimeoutError:
+                self.pgconn.finish()
+                raise OperationalError(f"it has said nothing for {_SILENT_SECONDS:g} seconds") from None
+
+    return Connection
+
+
+def _put_off(timeout: RunningTimeout, gen: Any) -> Any:
+    """A generator of psycopg's, which yields what it waits for; each time that it comes, the `timeout` begins anew."""
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready:
+                timeout.reschedule(_SILENT_SECONDS)
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        return end.value
 
 
 async def _load_any_time(connection: AsyncConnection) -> None:
@@ -311,7 +344,8 @@ def _conninfo(url: str) -> str:
     """All that an address says, and what this program adds to it."""
     from psycopg.conninfo import make_conninfo
 
-    parameters: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "keepalives_idle": 10, **check_address(url)}
+    parameters: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **check_address(url)}
+    parameters |= {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
     # A worker that hangs in a transaction must not keep what it has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout=5s -c lock_timeout=8s"
     options += " -c default_transaction_isolation=read\\ committed"
