@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,26 @@ def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str)
     assert other.code == 2 and "whole has other journals than postgresql://" in other.err
     assert added.code == 0 and "12 debates complete" in added.out, added.err
     assert behind.code == 2 and "has models in this tournament that empty lacks: late" in behind.err
+
+
+@pytest.mark.slow
+def test_what_workers_may_have_is_not_run_alone(debate: Run, url: str) -> None:
+    """While debates are queued in a database, a run on one machine would pay for them again: it is refused until they
+    were fetched."""
+    with started(*RUN, "out", "--cluster", url) as run:
+        end = time.monotonic() + 30
+        while not Path("out/cluster.txt").exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        run.signal(signal.SIGINT)
+        run.end()
+    alone = debate("tournament", "resume", "out", "--no-reports")
+    fetched = held(debate, url, "tournament", "resume", "out", "--no-reports")
+    left = next(Path("out/debates").glob("*.journal.jsonl"))
+    left.unlink()
+
+    assert alone.code == 2 and "workers may have debates of this tournament" in alone.err, alone.err
+    assert fetched.code == 0 and debate("tournament", "resume", "out", "--no-reports").code == 0 and left.exists()
 
 
 @pytest.mark.slow

@@ -54,9 +54,11 @@ IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """The files that the report of a tournament adds to its folder."""
+CLUSTER = "cluster.txt"
+"""The file with the address of a database, while debates of the tournament may be queued in it."""
 LOCK = ".lock"
 """The file by which a process keeps a folder. Its name is hidden, so it does not count among what a folder holds."""
-_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, LOCK)
+_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, CLUSTER, LOCK)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
@@ -192,6 +194,20 @@ def create(folder: str, spec: TournamentSpec) -> Tournament:
     # Never over anything: another program may have written there meanwhile.
     write_new(os.path.join(folder, SPEC), _spec_text(spec))
     return write(folder, spec)
+
+
+def note_cluster(folder: str, address: str | None) -> None:
+    """Notes in a tournament's folder which database has its debates; None if none are queued in one any more."""
+    path = os.path.join(folder, CLUSTER)
+    if address is not None:
+        write_atomic(path, f"{address}\n")
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def is_in_cluster(folder: str) -> bool:
+    """Whether debates of a tournament may be queued in a database."""
+    return os.path.lexists(os.path.join(folder, CLUSTER))
 
 
 def default_folder(spec: TournamentSpec) -> str:
