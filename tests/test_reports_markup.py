@@ -473,9 +473,9 @@ def test_what_a_program_hides_is_parted(text: str) -> None:
         assert shown_text(one).removeprefix("> ").replace("\\", "") == text
 
 
+MAILTO = "a@evil.example a@evil.example?cc=a@bank.com a@evil.example,a@bank.com a@bank.com?cc=x%40y.z"
 HOSTS = {
-    "[bank.com](https://evil.example)": "evil.example",
-    "[bank。com](https://evil.example/x)": "evil.example",
+    **{f"[bank{dot}com](https://evil.example)": "evil.example" for dot in ".。\u318d\u2218"},
     "[b**ank.c**om](https://evil.example)": "evil.example",
     "[`bank`.com](https://evil.example)": "evil.example",
     "[bank\\.com](https://evil.example)": "evil.example",
@@ -484,7 +484,7 @@ HOSTS = {
     "[evil.example@bank.com](https://evil.example)": "evil.example",
     "[10.0.0.1](https://evil.example)": "evil.example",
     "[bank.com](https://bank.com@evil.example)": "evil.example",
-    "[a@bank.com](mailto:a@evil.example)": "a@evil.example",
+    **{f"[a@bank.com](mailto:{to})": to for to in MAILTO.split()},
     "[evil.example/a.html](https://www.evil.example/b.html)": "",
     "[RFC 9113, v1.2 e.g.](https://rfc-editor.org/rfc9113.html)": "",
 }

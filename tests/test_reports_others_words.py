@@ -173,5 +173,8 @@ def test_links_that_touch_name_a_host_together(text: str) -> None:
     assert [function(linked).count(" https://evil.example/") for function in (writer.speech, writer.line)] == [
         count
     ] * 2
+    hardly_apart = "[github](https://evil.example/)\u200a[.com](https://evil.example/)"
+    assert quote_speech(hardly_apart).count(" (evil.example)") == 2
+    assert writer.speech(hardly_apart).count(" https://evil.example/") == 2
     apart = "[github](https://evil.example/) [.com](https://evil.example/), [it](https://a.example/x). And."
     assert inline_markdown(apart) == apart

@@ -138,7 +138,7 @@ def note_what_touches_links(tokens: Sequence[Token]) -> None:
 
 def touching(before: str, after: str) -> tuple[str, str]:
     """What of the texts on both sides of another touches it."""
-    return re.split(r"\s", before)[-1], re.split(r"\s", after, maxsplit=1)[0]
+    return re.split(_BLANK, before)[-1], re.split(_BLANK, after, maxsplit=1)[0]
 
 
 def touching_link(token: Token) -> tuple[str, str]:
@@ -147,8 +147,11 @@ def touching_link(token: Token) -> tuple[str, str]:
     return before, after
 
 
-_DOTS = str.maketrans(dict.fromkeys("。·•‧∙⋅ꓸ۔⸳⸱ᐧꞏ･𐄁", "."))
-"""Characters that are read as the dot of a host, or are one in an address."""
+_NARROW = "\u2006\u2009\u200a\u202f"
+"""Blanks that are hardly seen."""
+_BLANK = rf"[^\S{_NARROW}]"
+_DOTS = str.maketrans(dict.fromkeys("。·•‧∙⋅∘ꓸ۔܁⸳⸱⸰ᐧꞏ･ㆍ።॰᠄٠𐄁\u05c5", ".") | dict.fromkeys(_NARROW, ""))
+"""Characters that are read as the dot of a host, or are one in an address, and those that are not read."""
 _HOST = re.compile(r"(?<![\w-])((?:[\w-]+\.){1,20}[^\W\d_][\w-]+|\d{1,3}(?:\.\d{1,3}){3})(?:[:/]\S*)?")
 """What looks like a host in the text of a link, and its path: `label.tld`, or four numbers."""
 
@@ -159,7 +162,7 @@ def names_another_host(text: str, url: str, around: tuple[str, str] = ("", "")) 
     if any(around) and names_another_host(around[0] + text + around[1], url):
         return True
     plain = sanitize.INVISIBLE.sub("", sanitize.normalize_unicode(text.translate(_DOTS))).translate(_DOTS).casefold()
-    own = host_of(url) or url.rpartition("@")[2].partition("?")[0]  # of a letter
+    own = host_of(url) or (url.partition("?")[0].rpartition("@")[2] if unquote(url).count("@") == 1 else "")  # a letter
     return any(host.removeprefix("www.") != own.casefold().removeprefix("www.") for host in _HOST.findall(plain))
 
 
