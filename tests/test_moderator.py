@@ -15,14 +15,14 @@ from speakers import Speaker
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.engine.budget import cost_before_call
 from debate_orchestrator.engine.moderator import ModeratorLimits, billed_calls, propose
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.setup.questions import SetupQuestions
-from debate_orchestrator.setup.state import SetupProgress, SetupState
+from debate_orchestrator.setup.state import SetupFile, SetupProgress, SetupState
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import OverBudget, TransientError
 from debate_orchestrator.util.numbers import plural
@@ -225,6 +225,21 @@ def test_a_failed_call_counts_in_the_cap(price: float, came: Reply | None) -> No
     enough, kept = Derives([refused, DERIVED], price), []
     derived(enough, price * 1.5, kept=kept)
     assert [one.text for one in kept] == [DERIVED]
+
+
+@pytest.mark.parametrize("text", ["\x01\n 'é\U0001f600", "\n", " ", "a: "])
+def test_long_replies_leave_room(text: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a server says in place of positions fills no file: its words are kept while there is room, and no pages. The
+    calls are all on the bill, and the file of the answers can be read."""
+    monkeypatch.setattr("debate_orchestrator.engine.retry.INITIAL_WAIT", 0.0)
+    pages = tuple(FoundPage(url=f"https://x.example/{n}", quote="\x01" * 9_000) for n in range(200))
+    parts = [Reply(text=text * (20_000 // len(text)), brief_digest="", spec=OPUS, found_pages=pages)] * 40
+    kept = list[Reply]()
+    derived(Derives([*(TransientError("cut.", partial=part) for part in parts), DERIVED], None), None, kept=kept)
+    assert (len(kept), kept[0].text, kept[-2].text) == (41, parts[0].text, "") and kept[0].dropped_pages == 200
+    progress = SetupProgress(topics=("Tabs?",), topic_ok=True, nonce="0123456789abcdef", paid=tuple(kept))
+    SetupFile("x.yaml").write(SetupState(answers={"topic": "Tabs?"}, progress=progress))
+    assert SetupFile("x.yaml").load().progress.paid == tuple(kept)
 
 
 def test_a_call_that_is_given_up_is_kept(price: float) -> None:

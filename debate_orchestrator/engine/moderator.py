@@ -2,12 +2,13 @@
 
 Every reply is kept, because it may have cost money and because a reader must be able to tell what the user did not
 choose. So is the part of a reply that had arrived when a call failed, even if that is empty, if the call may have been
-billed.
+billed. Of replies that are longer than any answer to these briefs, and of pages, only the cost and the number are kept.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -39,6 +40,9 @@ from debate_orchestrator.util.numbers import plural
 
 _ATTEMPTS = 2
 _WORDS = 80
+_MAX_WORDS_KEPT = 100_000
+"""Bytes of the texts of a setup's replies, as JSON. The file of its answers and the first line of its journal hold all
+of them, and neither may become too long to be read."""
 _WORK = {"topic": "Restating the topic", "positions": "Deriving the two positions"}
 _MISSING = {"topic": "a restated topic", "positions": "positions"}
 _GIVE_POSITIONS = "Try: give `positions`."
@@ -108,7 +112,9 @@ async def propose(
             "called": model_spec.is_called(provider.name),
             "estimated_cost": cost_after_call(provider.name, brief, reply) if reply.cost is None else None,
         }
-        paid_replies.append(as_stored(reply.model_copy(update=update)))
+        kept = as_stored(reply.model_copy(update=update)).without_pages()
+        size = sum(len(json.dumps(one.text)) for one in (*state.progress.paid, *paid_replies, kept))
+        paid_replies.append(kept if size <= _MAX_WORDS_KEPT else kept.without_words())
 
     try:
         for attempt in range(1, _ATTEMPTS + 1):
