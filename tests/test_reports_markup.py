@@ -461,7 +461,7 @@ def test_a_dollar_stays_only_in_what_is_code_to_all() -> None:
 
 HIDDEN_BY_SOME = (
     *("%%so%%", "% so", "^[so]", "so ^not-so", ":no_entry:", '!!! not ""', "??? so", "/// so", "+++ so", "(so)="),
-    *("`#!so x`", "`:::so x`", "{--so--}"),
+    *("~ so", "(@so)", "`#!so x`", "`:::so x`", "{--so--}"),
 )
 
 

@@ -212,3 +212,15 @@ def stays(text: str) -> None:
 def test_no_text_leaves_its_field(text: str) -> None:
     """A hostile text in any field forges nothing and begins no item."""
     stays(text)
+
+
+@for_each(
+    [
+        ("word " * 2_000, "8,000 of 9,999"),
+        ("A line.\n" + "word " * 2_000, "8,000 of 10,007"),
+        ("A line.\n" * 1_500, "7,999 of 11,999"),
+    ]
+)
+def test_of_a_long_context_file_the_beginning_is_shown(text: str, shown: str) -> None:
+    """It ends with a whole line, but where the next one is very long."""
+    assert f"*Its first {shown} characters; the journal has the rest.*" in report("question", material=text.strip())

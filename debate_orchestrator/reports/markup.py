@@ -53,8 +53,8 @@ _NOT_SHOWN = re.compile(rf"\]\({PLAIN_ADDRESS}\)|[\[*_~`\\]")
 """Marks of links and emphasis, which a reader does not see."""
 _MAX_AROUND = 600
 """Characters before and after a link in which a host is looked for, with the addresses of other links."""
-_BOX = r"!|\?\?\?|===|///|%(?=.)|\+\+\+|\([^()\n]*\)="
-"""What begins a box, which may be folded or covered, a comment, a mark of a place."""
+_BOX = r"!|\?\?\?|===|///|%(?=.)|\+\+\+|\([^()\n]*\)=|~(?=[ \t])|\(@[\w-]*\)"
+"""What begins a box, which may be folded or covered, a comment, a mark of a place, a definition, a numbered example."""
 _HEADING = re.compile(
     rf"^[ \t>*+\-\d.)]*?(?=#|:(?!-)|{_BOX})"  # also within a quote or a list; a definition may hold one
     r"|(?:^|(?<=[ \t>]))(?<!\| )(?=(?:=+|-+)[ \t]*$)",  # the line below a heading, but not that of a table

@@ -129,8 +129,9 @@ def context_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
     redacted before it is cut, which could part a secret."""
     for file in report.context_files:
         whole = redact(sanitize(file.text)).strip("\n")
-        shown = whole if len(whole) <= _MAX_FILE_LENGTH else whole[:_MAX_FILE_LENGTH].rpartition("\n")[0]
-        shown = shown or whole[:_MAX_FILE_LENGTH]
+        beginning = whole[:_MAX_FILE_LENGTH]
+        lines = beginning.rpartition("\n")[0]  # whole ones, unless the next is very long
+        shown = whole if beginning == whole else lines if len(lines) > _MAX_FILE_LENGTH // 2 else beginning
         note = f"Its first {len(shown):,} of {len(whole):,} characters; the journal has the rest."
         yield quoted(file.name), shown, "" if shown == whole else note
 
