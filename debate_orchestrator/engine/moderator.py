@@ -112,9 +112,8 @@ async def propose(
             "called": model_spec.is_called(provider.name),
             "estimated_cost": cost_after_call(provider.name, brief, reply) if reply.cost is None else None,
         }
-        kept = as_stored(reply.model_copy(update=update)).without_pages()
-        size = sum(len(json.dumps(one.text)) for one in (*state.progress.paid, *paid_replies, kept))
-        paid_replies.append(kept if size <= _MAX_WORDS_KEPT else kept.without_words())
+        earlier = (*state.progress.paid, *paid_replies)
+        paid_replies.append(_shortened(as_stored(reply.model_copy(update=update)), earlier))
 
     try:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -140,6 +139,12 @@ def billed_calls(replies: Sequence[Reply]) -> list[str]:
     """A sentence on how many of the calls that these replies came from may have been billed; none if none may."""
     called = [reply.spec for reply in replies if reply.called]
     return [f"{plural(len(called), 'call')} of {called[0]} may have been billed."] if called else []
+
+
+def _shortened(reply: Reply, earlier: Sequence[Reply]) -> Reply:
+    """A reply without its pages, and without its words where those of `earlier` ones leave no room."""
+    size = sum(len(json.dumps(one.text)) for one in (*earlier, reply))
+    return reply.without_pages() if size <= _MAX_WORDS_KEPT else reply.without_words()
 
 
 def _brief(task: ModeratorTask, state: SetupState) -> Brief:
