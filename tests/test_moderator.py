@@ -231,12 +231,12 @@ def test_a_failed_call_counts_in_the_cap(price: float, came: Reply | None) -> No
 def test_long_replies_leave_room(text: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a server says in place of positions fills no file: its words are kept while there is room, and no pages. The
     calls are all on the bill, and the file of the answers can be read."""
-    monkeypatch.setattr("debate_orchestrator.engine.retry.INITIAL_WAIT", 0.0)
+    monkeypatch.setattr("debate_orchestrator.engine.retry.Retries.next_wait", lambda retries, failure: 0.0)
     pages = tuple(FoundPage(url=f"https://x.example/{n}", quote="\x01" * 9_000) for n in range(200))
-    parts = [Reply(text=text * (20_000 // len(text)), brief_digest="", spec=OPUS, found_pages=pages)] * 40
+    parts = [Reply(text=text * (20_000 // len(text)), brief_digest="", spec=OPUS, found_pages=pages)] * 8
     kept = list[Reply]()
     derived(Derives([*(TransientError("cut.", partial=part) for part in parts), DERIVED], None), None, kept=kept)
-    assert (len(kept), kept[0].text, kept[-2].text) == (41, parts[0].text, "") and kept[0].dropped_pages == 200
+    assert (len(kept), kept[0].text, kept[-2].text) == (9, parts[0].text, "") and kept[0].dropped_pages == 200
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, nonce="0123456789abcdef", paid=tuple(kept))
     SetupFile("x.yaml").write(SetupState(answers={"topic": "Tabs?"}, progress=progress))
     assert SetupFile("x.yaml").load().progress.paid == tuple(kept)

@@ -144,7 +144,8 @@ def billed_calls(replies: Sequence[Reply]) -> list[str]:
 def _shortened(reply: Reply, earlier: Sequence[Reply]) -> Reply:
     """A reply without its pages, and without its words where those of `earlier` ones leave no room."""
     size = sum(len(json.dumps(one.text)) for one in (*earlier, reply))
-    return reply.without_pages() if size <= _MAX_WORDS_KEPT else reply.without_words()
+    reply = reply.without_pages()
+    return reply if size <= _MAX_WORDS_KEPT else reply.without_words()
 
 
 def _brief(task: ModeratorTask, state: SetupState) -> Brief:
