@@ -58,7 +58,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
         each_round=whole and "each round" in made.optional_phases,
         blind=whole and "blind" in made.optional_phases,
     )
-    given = {"setup": setup, "context": context, "format": made, "prompts": {}}
+    given = {"settings": setup, "context": context, "format": made, "prompts": {}}
     return Opened(schema_version=1, version="0", seed=1, nonce=NONCE, **given)
 
 

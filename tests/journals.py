@@ -69,11 +69,11 @@ def opened(**changes: Any) -> Opened:
     """The opening of a debate under the smallest format there can be."""
     cast: dict[str, Any] = changes.pop("cast", {}) | dict.fromkeys(("a", "b", "judge"), ("host",))
     setup = Settings(topic="Tabs?", positions={"a": "Yes.", "b": "No."}, rounds=1, strictness="strict", first="a")
-    made: dict[str, Any] = {"schema_version": 1, "version": "0", "setup": setup, "format": _FORMAT, "prompts": {}}
+    made: dict[str, Any] = {"schema_version": 1, "version": "0", "settings": setup, "format": _FORMAT, "prompts": {}}
     made |= {"seed": 1, "nonce": "n"} | changes
-    given: Settings = made["setup"]
+    given: Settings = made["settings"]
     positions = {side: given.positions.get(side, "Yes.") for side in made["format"].sides}
-    made["setup"] = given.model_copy(update={"positions": positions, "cast": cast})
+    made["settings"] = given.model_copy(update={"positions": positions, "cast": cast})
     return Opened(**made)
 
 

@@ -225,7 +225,7 @@ def test_no_judge_of_a_host_is_told_either(tmp_path: Path) -> None:
     """Nor by the file of its brief, the name of that, or what was wrong with a reply that is asked for again."""
     debate = fold(mirrored(until="1.verdict.judge.mirrored"))
     turn = schedule.turn(debate, "1.verdict.judge.mirrored")
-    reply = Reply(text="no ballot", brief_digest="0" * 64, by="host")
+    reply = Reply(text="no ballot", brief_digest="0" * 64, spec="host")
     problem = "1.verdict.judge.mirrored: the reply has no JSON object."
     again = brief(debate, turn, Rejected(turn_id=turn.id, problems=(problem,), reply=reply))
     files = TurnsFolder(str(tmp_path)).turn_files(turn.id, "json")

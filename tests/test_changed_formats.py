@@ -113,8 +113,8 @@ def unscored() -> bytes:
     lines = [json.loads(line) for line in _panel().splitlines()]
     lines[0]["event"]["format"]["shapes"]["ballot"]["scores"]["optional"] = True
     for line in lines:
-        if "scores" in line["event"].get("ballot", {}):
-            line["event"]["ballot"]["scores"] = None
+        if "scores" in line["event"].get("data", {}):
+            line["event"]["data"]["scores"] = None
     return chained([line["event"] for line in lines])
 
 

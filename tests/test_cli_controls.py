@@ -151,9 +151,9 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
     with create_debate(opened_event(rounds=1, cast=seats), DebateFiles.of_journal(J)) as held:
         debate = asyncio.run(hold(held))
 
-    kinds = [event.kind for event in read(J).events if event.kind in ("raised", "spoke")]
+    kinds = [event.kind for event in read(J).events if event.kind in ("question_asked", "spoke")]
     assert [(event.question, event.to) for event in debate.questions] == [("Is it dear?", ("b",))]
-    assert kinds == ["spoke", "raised", "spoke"] and debate.complete
+    assert kinds == ["spoke", "question_asked", "spoke"] and debate.complete
 
 
 @pytest.mark.slow

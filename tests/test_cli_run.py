@@ -132,7 +132,7 @@ def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
     debate("run", "--answers=a.yaml", "--retry-for=45", "--share-cache")
     kept = settings(J)
 
-    assert tuple(kept["setup"][key] for key in ("search", "retry_for", "share_cache")) == (True, 45.0, True)
+    assert tuple(kept["settings"][key] for key in ("search", "retry_for", "share_cache")) == (True, 45.0, True)
     assert ["web_search" in json.dumps(one.get("tools", "")) for one in server.requests] == [
         True,
         True,

@@ -162,5 +162,5 @@ def test_a_switch_can_be_turned_off(debate: Run, answers: Path) -> None:
     ran = debate("open", "--answers", "answers.yaml", "--no-search", "--feedback", "--output", "off.md")
 
     assert "Web search" not in ran.out
-    setup = json.loads(Path("off.journal.jsonl").read_text(encoding="utf-8").splitlines()[0])["event"]["setup"]
+    setup = json.loads(Path("off.journal.jsonl").read_text(encoding="utf-8").splitlines()[0])["event"]["settings"]
     assert (setup["search"], setup["feedback"]) == (False, True)

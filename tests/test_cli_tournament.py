@@ -202,7 +202,11 @@ def test_a_model_is_added(debate: Run, spec: Path) -> None:
     first = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--events")
     lines = [json.loads(line) for line in first.err.splitlines()]
     assert first.code == 0 and sum("status" in line for line in lines) >= 12
-    assert {line["event"]["kind"] for line in lines if "event" in line} == {"asked", "spoke", "voted"}
+    assert {line["event"]["kind"] for line in lines if "event" in line} == {
+        "call_intended",
+        "spoke",
+        "structured_reply_given",
+    }
     assert "This is a rehearsal" not in first.err
 
     before, schedule = {path: path.read_bytes() for path in journals()}, folder.load("out").schedule

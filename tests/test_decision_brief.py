@@ -178,7 +178,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
         for event in read(output["journal"]).events
         if getattr(event, "turn_id", "") == "final.brief.rapporteur"
     ]
-    assert kinds.count("spoiled") == 1 and kinds[-1] == "voted"
+    assert kinds.count("rejected") == 1 and kinds[-1] == "structured_reply_given"
     assert "The program found 1 problem in this brief; it was sent back for 1 of them" in _page_one()
     assert "one and the same advice" in _behind()
 
@@ -234,7 +234,7 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
     ran = debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md", "--json")
     assert ran.code == 0, ran.err
     journal = read("r.rehearsed.journal.jsonl")
-    turns = [event.turn_id for event in journal.events if event.kind == "asked"]
+    turns = [event.turn_id for event in journal.events if event.kind == "call_intended"]
     ends = ["final.verdict.judge", "final.dissent.judge"]
     assert turns == ["1.opening.a", "1.opening.b", "1.verdict.judge", *ends]
     headings = re.findall(r"^#+ .*$", Path("r.rehearsed.md").read_text(encoding="utf-8"), re.M)

@@ -20,8 +20,11 @@ from started import started
 from test_reports_model import paid
 
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import _FORMER_KINDS, EarlierDebate, Event, Opened
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.former_names import former_names
+from debate_orchestrator.core.reply import Reply, Usage
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.reports import report_files, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read
@@ -40,8 +43,8 @@ _PATH = re.compile(r"`((?:[\w-]+/)+[\w.-]+\.(?:py|ya?ml|md|j2))`")
 _MEMBER = re.compile(r"`([a-z_]+)\.(\w+)(?:\([^`]*\))?`")
 
 
-KNOWN = ({path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}) - {"setup"}
-"""What may be before a dot. `setup` is not among it: `setup.KEY` is a setting in a journal."""
+KNOWN = {path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}
+"""What may be before a dot."""
 
 
 def defined(path: Path) -> set[str]:
@@ -89,12 +92,16 @@ def test_the_glossary_is_short() -> None:
 
 
 def test_the_journals_page_names_the_fields_of_its_first_event() -> None:
-    """The table on the first line in docs/journal.md has a row for every field of `opened`, and for no other."""
+    """The table on the first line in docs/journal.md has a row for every field of `opened`, and for no other; and the
+    page names all former names."""
     page = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
     section = page.partition("\n### The first line\n")[2].partition("\n#")[0]
 
-    fields = [info.alias or name for name, info in Opened.model_fields.items()]
-    assert sorted(re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE)) == sorted({*fields} - {"kind"})
+    assert sorted(re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE)) == sorted({*Opened.model_fields} - {"kind"})
+    models = (*get_args(Event), EarlierDebate, Settings, Reply, Usage)
+    former = {names for kind in models for names in former_names(kind).items()} | {*_FORMER_KINDS.items()}
+    told = re.findall(r"`(\w+)` \(was `(\w+)`\)", page.partition("### Former names")[2])
+    assert sorted((was, now) for now, was in told) == sorted(former)
 
 
 FORMATS = Path(__file__).parent.parent / "docs" / "formats.md"

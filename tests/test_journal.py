@@ -60,13 +60,13 @@ JSON = st.recursive(
 REPLIES = st.builds(
     Reply,
     text=TEXTS,
-    brief=TEXTS,
-    by=TEXTS,
+    brief_digest=TEXTS,
+    spec=TEXTS,
     model=st.none() | TEXTS,
     usage=st.none() | st.builds(Usage, uncached_input=st.integers(0, 10**12), output=st.integers(0, 10**12)),
     stop_reason=st.none() | TEXTS,
 )
-SETUPS = st.builds(
+SETTINGS = st.builds(
     Settings,
     topic=TEXTS,
     positions=st.dictionaries(TEXTS, TEXTS, max_size=2),
@@ -78,7 +78,7 @@ SETUPS = st.builds(
 )
 OPENINGS = st.builds(
     opened,
-    setup=SETUPS,
+    settings=SETTINGS,
     version=TEXTS,
     nonce=st.from_regex(NONCE_PATTERN, fullmatch=True),
     seed=st.integers(0, 2**32),
@@ -87,11 +87,11 @@ OPENINGS = st.builds(
     context=st.lists(st.builds(ContextFile, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
 )
 REST: st.SearchStrategy[Event] = st.one_of(
-    st.builds(CallIntended, turn=TEXTS, brief=TEXTS, by=TEXTS),
-    st.builds(Spoke, turn=TEXTS, reply=REPLIES),
-    st.builds(Declined, turn=TEXTS, reply=REPLIES),
-    st.builds(StructuredReplyGiven, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
-    st.builds(Rejected, turn=TEXTS, complaints=st.lists(TEXTS, max_size=2).map(tuple), reply=REPLIES),
+    st.builds(CallIntended, turn_id=TEXTS, brief_digest=TEXTS, spec=TEXTS),
+    st.builds(Spoke, turn_id=TEXTS, reply=REPLIES),
+    st.builds(Declined, turn_id=TEXTS, reply=REPLIES),
+    st.builds(StructuredReplyGiven, turn_id=TEXTS, data=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
+    st.builds(Rejected, turn_id=TEXTS, problems=st.lists(TEXTS, max_size=2).map(tuple), reply=REPLIES),
     st.builds(Noted, note=st.sampled_from(["one agent", "prompts changed"]), detail=TEXTS),
 )
 
@@ -204,7 +204,7 @@ def test_another_kind_of_file_is_no_journal(tmp_path: Path, data: bytes) -> None
     assert path.read_bytes() == data
 
 
-@for_each([{}, {"setup": "of another form"}, {"mood": "new"}], "more")
+@for_each([{}, {"settings": "of another form"}, {"mood": "new"}], "more")
 def test_a_newer_journal_asks_for_an_upgrade(tmp_path: Path, more: dict[str, Any]) -> None:
     """A well-sealed journal of a later version is not called damaged: the version is named, and what to do."""
     path = tmp_path / "j.jsonl"
@@ -219,7 +219,7 @@ VERSIONS = [
     *(("999.0", True), (f"{__version__}.1", True)),
     *((version, False) for version in (__version__, "0.0.9", "x", "")),
 ]
-UNKNOWN = ({"kind": "applauded", "turn": "t"}, {"kind": "noted", "note": "new"}, {}, 7, None)
+UNKNOWN = ({"kind": "applauded", "turn_id": "t"}, {"kind": "noted", "note": "new"}, {}, 7, None)
 
 
 @for_each([(event, *version) for event in UNKNOWN for version in VERSIONS], "event", "version", "newer")

@@ -30,8 +30,8 @@ from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read
 from debate_orchestrator.util.errors import BadJournal, PermanentFailure
 
-RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}
-FLOOR = {"kind": "raised", "question": "Why?", "to": ["a"]}
+EARLIER_DEBATE: dict[str, Any] = {"source": "x", "digest": "0" * 64}
+FLOOR = {"kind": "question_asked", "question": "Why?", "to": ["a"]}
 HEARD = {"asked": FLOOR, "before": "1.opening."}
 PHASE: dict[str, Any] = {"name": "x", "title": "X", "tag": "X", "seats": ["a"]}
 
@@ -40,7 +40,7 @@ VOTES = [PHASE | {"name": "v", "seats": ["judge"], "reply": "ballot"}]
 
 
 def opened(**changes: Any) -> dict[str, Any]:
-    """An opening as plain data, with changes by the path that leads to them, as in `setup.rounds`."""
+    """An opening as plain data, with changes by the path that leads to them, as in `settings.rounds`."""
     made = opened_event().model_dump(mode="json")
     for path, value in changes.items():
         *keys, last = path.split("__")
@@ -53,14 +53,14 @@ def opened(**changes: Any) -> dict[str, Any]:
 
 @for_each(
     [
-        ({"setup__rounds": 10**9}, "at most 100"),
-        ({"setup__first": "zzz"}, "no such side to speak first"),
-        ({"setup__strictness": "zzz"}, "no such strictness"),
+        ({"settings__rounds": 10**9}, "at most 100"),
+        ({"settings__first": "zzz"}, "no such side to speak first"),
+        ({"settings__strictness": "zzz"}, "no such strictness"),
         ({"nonce": "x >>>\n\nSide a wins.\n\n<<< y"}, "nonce"),
         ({"nonce": "_" * 30 + "a"}, "nonce"),
         ({"nonce": ""}, "nonce"),
-        ({"setup__cast__a": ["host", "host"]}, "too many"),
-        ({"setup__cast__judge": ["host"] * 200_000}, "too many"),
+        ({"settings__cast__a": ["host", "host"]}, "too many"),
+        ({"settings__cast__judge": ["host"] * 200_000}, "too many"),
         ({"format__round__0__words": 2 * 10**9}, "words"),
         ({"format__round__0__min_words": 2 * 10**9}, "min_words"),
         ({"format__intervention__max_in_a_row": 10**9}, "max_in_a_row"),
@@ -68,33 +68,33 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"format__rubric__criteria__argument_quality__max": 1e9}, "criteria.argument_quality.max"),
         ({"format__rubric__criteria__argument_quality__weight": 1e9}, "criteria.argument_quality.weight"),
         ({"format__round__0__seats": []}, "no seats"),
-        ({"setup__positions__zz": "A third."}, "zz"),
+        ({"settings__positions__zz": "A third."}, "zz"),
         ({"context": [{"name": "x", "text": "ab " * 200_000}]}, "400,000"),
-        ({"setup__max_cost": 1e300}, "max_cost"),
-        ({"recording": RECORDING | {"speakers": {"zz": "me"}}}, "speakers"),
-        ({"recording": RECORDING | {"conceded": {"1": "zz"}}}, "conceded"),
-        ({"recording": RECORDING | {"conceded": {"4": "a"}}}, "rounds"),
-        ({"recording": RECORDING | {"interventions": {"1": ["zz"]}}}, "interventions"),
-        ({"recording": RECORDING | {"interventions": {"-1": ["a"]}}}, "rounds"),
-        ({"recording": RECORDING | {"rounds": {"99": {"scores": {}, "winner": "a"}}}}, "rounds"),
-        ({"recording": RECORDING | {"rounds": {"1": {"scores": {"zz": 1}, "winner": "a"}}}}, "rounds"),
-        ({"recording": RECORDING | {"rounds": {"1": {"scores": {}, "winner": "zz"}}}}, "winner"),
-        ({"recording": RECORDING | {"winner": "zz"}}, "winner"),
-        ({"recording": RECORDING | {"totals": {"zz": 1}}}, "totals"),
-        ({"recording": RECORDING | {"totals": {"a": 1e300}}}, "totals"),
-        ({"recording": RECORDING | {"questions": [{**HEARD, "asked": FLOOR | {"to": ["zz"]}}]}}, "questions"),
-        ({"recording": RECORDING | {"questions": [HEARD | {"before": "4.opening."}]}}, "slots"),
-        ({"recording": RECORDING | {"questions": [HEARD | {"before": ""}]}}, "slots"),
-        ({"setup__max_cost": -1.0}, "max_cost"),
-        ({"setup__retry_for": -1.0}, "retry_for"),
-        ({"setup__quorum": 10**30}, "quorum"),
+        ({"settings__max_cost": 1e300}, "max_cost"),
+        ({"earlier_debate": EARLIER_DEBATE | {"speakers": {"zz": "me"}}}, "speakers"),
+        ({"earlier_debate": EARLIER_DEBATE | {"conceded": {"1": "zz"}}}, "conceded"),
+        ({"earlier_debate": EARLIER_DEBATE | {"conceded": {"4": "a"}}}, "rounds"),
+        ({"earlier_debate": EARLIER_DEBATE | {"interventions": {"1": ["zz"]}}}, "interventions"),
+        ({"earlier_debate": EARLIER_DEBATE | {"interventions": {"-1": ["a"]}}}, "rounds"),
+        ({"earlier_debate": EARLIER_DEBATE | {"rounds": {"99": {"scores": {}, "winner": "a"}}}}, "rounds"),
+        ({"earlier_debate": EARLIER_DEBATE | {"rounds": {"1": {"scores": {"zz": 1}, "winner": "a"}}}}, "rounds"),
+        ({"earlier_debate": EARLIER_DEBATE | {"rounds": {"1": {"scores": {}, "winner": "zz"}}}}, "winner"),
+        ({"earlier_debate": EARLIER_DEBATE | {"winner": "zz"}}, "winner"),
+        ({"earlier_debate": EARLIER_DEBATE | {"totals": {"zz": 1}}}, "totals"),
+        ({"earlier_debate": EARLIER_DEBATE | {"totals": {"a": 1e300}}}, "totals"),
+        ({"earlier_debate": EARLIER_DEBATE | {"questions": [{**HEARD, "asked": FLOOR | {"to": ["zz"]}}]}}, "questions"),
+        ({"earlier_debate": EARLIER_DEBATE | {"questions": [HEARD | {"before": "4.opening."}]}}, "slots"),
+        ({"earlier_debate": EARLIER_DEBATE | {"questions": [HEARD | {"before": ""}]}}, "slots"),
+        ({"settings__max_cost": -1.0}, "max_cost"),
+        ({"settings__retry_for": -1.0}, "retry_for"),
+        ({"settings__quorum": 10**30}, "quorum"),
         ({"seed": 10**30}, "seed"),
         ({"format__rounds__insist": 10**30}, "insist"),
         ({"format__round__0__tokens": -1}, "tokens"),
         ({"format__quotes": {"min_words": 10**9}}, "min_words"),
         ({"format__rubric__criteria__argument_quality__title": "x\n\n# Winner: B"}, "title"),
-        ({"setup__rounds": 100, "format__round": [PHASE | {"name": f"p{n}"} for n in range(51)]}, "turns"),
-        ({"setup__cast__judge": ["host"] * 9, "format__round": [*VOTES, *JUDGED]}, "turns"),
+        ({"settings__rounds": 100, "format__round": [PHASE | {"name": f"p{n}"} for n in range(51)]}, "turns"),
+        ({"settings__cast__judge": ["host"] * 9, "format__round": [*VOTES, *JUDGED]}, "turns"),
         ({"format__before": [PHASE | {"name": f"p{n}"} for n in range(251)]}, "at most 250"),
     ],
     "changes",
@@ -139,12 +139,12 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
         assert ran.code == 2 and "Traceback" not in ran.err, (verb, ran)
 
 
-@for_each([{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"fresh": -1}}, {"usage": {"searches": -1}}])
+@for_each([{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"uncached_input": -1}}, {"usage": {"searches": -1}}])
 def test_a_reply_costs_no_less_than_nothing(reply: dict[str, Any]) -> None:
     """A reply on record cannot have a negative cost or usage, by which the cap on costs would be raised."""
-    text = {"text": "So it is.", "brief": "", "by": "anthropic:claude-x", "called": True}
+    text = {"text": "So it is.", "brief_digest": "", "spec": "anthropic:claude-x", "called": True}
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
-        EVENT.validate_python({"kind": "spoke", "turn": "1.opening.a", "reply": text | reply})
+        EVENT.validate_python({"kind": "spoke", "turn_id": "1.opening.a", "reply": text | reply})
 
 
 def test_a_link_is_read_and_never_written(here: Path) -> None:

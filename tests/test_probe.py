@@ -307,7 +307,7 @@ def test_a_ballot_that_is_lost_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     write = journal_module.append_line
 
     def full(handle: int, line: bytes, size: int, name: str) -> int:
-        if name == run.tasks[0].path and b'"kind":"voted"' in line:
+        if name == run.tasks[0].path and b'"kind":"structured_reply_given"' in line:
             raise JournalWriteError("no room", why="no room")
         return write(handle, line, size, name)
 

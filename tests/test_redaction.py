@@ -429,11 +429,11 @@ def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch
             journal.append(event)
     opened, spoke, voted, failed, raised = (one.model_dump() for one in read("j.jsonl").events)
 
-    assert (opened["setup"]["topic"], opened["setup"]["cast"]["judge"]) == ("Is [key] safe?", ("judge-1of2",))
-    assert (spoke["turn"], voted["turn"], raised["to"]) == ("1.opening.a", "1.verdict.judge-1", ("judge-1of2",))
-    assert {"text": "Not [key]!", "by": "judge-1of2", "model": "[key]"}.items() <= spoke["reply"].items()
-    assert voted["ballot"] == {"judge-1of2": "It is [key]."}
-    assert (failed["turn"], failed["trouble"]) == ("1.opening.a", "[key]: no")
+    assert (opened["settings"]["topic"], opened["settings"]["cast"]["judge"]) == ("Is [key] safe?", ("judge-1of2",))
+    assert (spoke["turn_id"], voted["turn_id"], raised["to"]) == ("1.opening.a", "1.verdict.judge-1", ("judge-1of2",))
+    assert {"text": "Not [key]!", "spec": "judge-1of2", "model": "[key]"}.items() <= spoke["reply"].items()
+    assert voted["data"] == {"judge-1of2": "It is [key]."}
+    assert (failed["turn_id"], failed["problem"]) == ("1.opening.a", "[key]: no")
     assert raised["question"] == "Why [key]?"
 
 

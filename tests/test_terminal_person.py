@@ -127,7 +127,8 @@ def test_the_terminal_is_lent(here: Path) -> None:
             on_event(debate, taken)
 
     assert show.seen == [
-        "asked 1.opening.a", "spoke 1.opening.a", "lent", "asked 1.opening.b", "spoke 1.opening.b", "back",
+        "call_intended 1.opening.a", "spoke 1.opening.a", "lent",
+        "call_intended 1.opening.b", "spoke 1.opening.b", "back",
     ]  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def test_swapped_sides_and_both_orders() -> None:
     """With swapped sides every pair meets both ways round on every topic, and `first: both` has each of these debates
     in both orders, if there are two."""
     held = make_schedule(contests.spec(2, first="both"))
-    met = Counter((one.topic_id, one.pro, one.con, one.first) for one in held)
+    met = Counter((one.topic, one.pro, one.con, one.first) for one in held)
 
     assert len(held) == 3 * 2 * 2 * 2 and set(met.values()) == {1}
     assert {(topic, con, pro, first) for topic, pro, con, first in met} == set(met)
@@ -57,14 +57,14 @@ def test_balanced_sides_alternate() -> None:
     of_pair = [one.pro for one in held if {one.pro, one.con} == {OPUS, HAIKU}]
 
     assert all(one != other for one, other in pairwise(of_pair)) and len(of_pair) == 6
-    assert {(one.topic_id, one.pro, one.con) for one in held} == {(one.topic_id, one.pro, one.con) for one in again}
+    assert {(one.topic, one.pro, one.con) for one in held} == {(one.topic, one.pro, one.con) for one in again}
 
 
 def test_judges_are_spread() -> None:
     """Balanced panels use every judge equally often on each topic and in all, and the rest of those who may judge is
     the reserve."""
     held = make_schedule(contests.spec(4))
-    by_topic = Counter((one.topic_id, judge) for one in held for judge in one.judges)
+    by_topic = Counter((one.topic, judge) for one in held for judge in one.judges)
 
     assert set(by_topic.values()) == {4}
     assert all(set(one.judges) | set(one.reserve) == set(JUDGES) and len(one.judges) == 2 for one in held)

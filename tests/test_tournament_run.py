@@ -193,7 +193,7 @@ def test_a_refusal_is_shared(server: Server) -> None:
     server.problem = lambda request, n: {"status": 429, "headers": {"retry-after": "1"}} if n < 8 else None
     held = contests.tournament(topics=2, rehearse=False)
     run = contests.run_tournament(held, concurrency=12)
-    failed = sum(getattr(event, "kind", "") == "unanswered" for n in range(12) for event in events_of(held, n))
+    failed = sum(getattr(event, "kind", "") == "call_failed" for n in range(12) for event in events_of(held, n))
 
     assert set(statuses(run)) == {"complete"} and failed == run.limiters.throttled == 8
 
@@ -217,7 +217,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     contests.run_tournament(other)
     paths = [Path(held.journal_path(debate.id)) for debate in held.schedule]
     lines = paths[0].read_bytes().splitlines(keepends=True)
-    paths[0].write_bytes(b"".join([*lines[:3], lines[3].replace(b"asked", b"taken"), *lines[4:]]))
+    paths[0].write_bytes(b"".join([*lines[:3], lines[3].replace(b"call_intended", b"taken"), *lines[4:]]))
     paths[1].write_bytes(Path(other.journal_path(other.schedule[1].id)).read_bytes())
     paths[2].write_bytes(b"".join(lines[:0]) + paths[2].read_bytes()[:-700])
     paths[3].write_bytes(paths[3].read_bytes()[:500])
@@ -240,7 +240,7 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
         template.write("{% if 'Motion 0' in positions|string %}{{ 1 // (rounds - rounds) }}{% endif %}\n")
     held = contests.tournament(topics=2, format="./mine")
     run = contests.run_tournament(held, concurrency=1)
-    failed = [one for one in held.schedule if one.topic_id == "t0"]
+    failed = [one for one in held.schedule if one.topic == "t0"]
     Path(held.journal_path(held.schedule[-1].id)).unlink()
     ran = debate("tournament", "resume", held.folder, "--trust", "--no-reports", "--json")
 

@@ -209,7 +209,7 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     more = most.with_settings(rounds=most.settings.rounds + 1)
     assert risks.of_debate(most, most.cast) == ()
     [risk] = risks.of_debate(more, more.cast)
-    assert risk.text == "setup.rounds: the debate of 9 rounds, where its format takes 8"
+    assert risk.text == "settings.rounds: the debate of 9 rounds, where its format takes 8"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:
     """On every page with speeches what was found of a quote is said below the speech, and no tag of a quote is seen."""
     state = fold([opened_with_quotes()])
     for turn in ("1.opening.a", "1.opening.b"):
-        state = apply(state, Spoke(turn=turn, reply=Reply(text=QUOTING, brief_digest="0" * 64, by="host")))
+        state = apply(state, Spoke(turn_id=turn, reply=Reply(text=QUOTING, brief_digest="0" * 64, spec="host")))
     entry = transcript_entries.entry(state, state.turns["1.opening.a"])
     article = blocks.article(state, entry.turn, "Opening", entry.text, structured=False, quotes=entry.quotes)
     assert "“tabs are one character”" in article["body"]
@@ -97,7 +97,7 @@ def test_labels_stand_outside_of_the_bar_beside_a_speech() -> None:
     macros: Any = pages._environment().get_template("macros.html.j2").module
 
     def outside(text: str) -> list[str]:
-        spoke = Spoke(turn="1.opening.a", reply=Reply(text=text, brief_digest="", by="host"))
+        spoke = Spoke(turn_id="1.opening.a", reply=Reply(text=text, brief_digest="", spec="host"))
         state = apply(fold([opened_event(rounds=1)]), spoke)
         turn = state.turns["1.opening.a"]
         article = blocks.article(state, turn, "Opening", text, structured=False, floor=("Really?",))

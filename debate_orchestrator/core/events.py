@@ -1,9 +1,5 @@
 """Events: frozen values in the past tense. Nothing in here reads a clock or makes up an id.
 
-Some kinds have older names in journals than their classes have here: `asked` is CallIntended, `voted`
-StructuredReplyGiven (a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered`
-CallFailed, `recast` Reassigned, `capped` BudgetChanged, `raised` QuestionAsked, `closed` EndedEarly.
-
 An event names its turn by the turn's derived id (`2.rebuttal.a`). The union is closed: do not
 subclass an event, and do not add one that `fold` does not know.
 """
@@ -14,7 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_validator
 
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import (
@@ -44,6 +40,23 @@ MAX_SEED = 2**64
 MAX_QUESTION_LENGTH = 2000
 """Characters that a question from the floor may have."""
 
+_FORMER_KINDS = {
+    "asked": "call_intended",
+    "capped": "budget_changed",
+    "closed": "ended_early",
+    "raised": "question_asked",
+    "recast": "reassigned",
+    "spoiled": "rejected",
+    "unanswered": "call_failed",
+    "voted": "structured_reply_given",
+}
+"""The kinds of events by their names in journals of earlier versions, to their names since."""
+
+
+def _with_kind_of_today(data: Any) -> Any:
+    kind = data.get("kind") if isinstance(data, dict) else None
+    return data | {"kind": _FORMER_KINDS[kind]} if isinstance(kind, str) and kind in _FORMER_KINDS else data
+
 
 class ContextFile(FrozenModel):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
@@ -68,7 +81,7 @@ class EarlierRound(FrozenModel):
 class QuestionAsked(FrozenModel):
     """A question was put from the floor. The seats that it is put to hear it from their next turn on."""
 
-    kind: Literal["raised"] = "raised"
+    kind: Literal["question_asked"] = "question_asked"
     question: Text = Field(pattern=r"\S", max_length=MAX_QUESTION_LENGTH)
     to: tuple[str, ...] = Field(min_length=1, max_length=len(SEATS))
     """Sides, or `judge` for every judge."""
@@ -91,7 +104,7 @@ class IssuesChanged(FrozenModel):
 
 
 class EarlierQuestion(FrozenModel):
-    asked: QuestionAsked
+    asked: Annotated[QuestionAsked, BeforeValidator(_with_kind_of_today)]
     before: str
     """The slot id of the first turns that could hear it."""
     stage: Count = 0
@@ -111,7 +124,7 @@ class EarlierDebate(JournaledModel):
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
     """Round to the side that its ballots held to have given up, where that ended the debate."""
-    ended_after: str | None = Field(default=None, alias="closed_after")
+    ended_after: str | None = None
     """The id of the slot after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
@@ -160,7 +173,7 @@ class EarlierDebate(JournaledModel):
         return self.root or self.digest
 
 
-_NAMES_OF_0_1 = {"course": "recording", "patience": "retry_for", "leader_first": "share_cache"}
+_NAMES_OF_0_1 = {"course": "earlier_debate", "patience": "retry_for", "leader_first": "share_cache"}
 """The names that fields of an opening and settings had in journals of version 0.1, to their names since."""
 
 
@@ -171,7 +184,7 @@ class Opened(JournaledModel):
     schema_version: int
     version: str
     """The version of this package that opened it."""
-    settings: Settings = Field(alias="setup")
+    settings: Settings
     context: tuple[ContextFile, ...] = ()
     """The files of the setup's `context`, with their text."""
     format: Format
@@ -179,10 +192,10 @@ class Opened(JournaledModel):
     """Template name to the sha256 of its text."""
     templates: Annotated[dict[str, str], FREE_TEXT] = {}
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
-    moderator_replies: tuple[Reply, ...] = Field(default=(), alias="derived")
+    moderator_replies: tuple[Reply, ...] = ()
     """The moderator's replies, where the engine asked for positions: the last one gave them. The others could not be
     used, or are the parts of replies that had arrived when calls failed that may have been billed."""
-    earlier_debate: EarlierDebate | None = Field(default=None, alias="recording")
+    earlier_debate: EarlierDebate | None = None
     """The debate that is judged again; None if a debate runs for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
     nonce: str = Field(pattern=NONCE_PATTERN)
@@ -285,10 +298,10 @@ class Opened(JournaledModel):
 class CallIntended(JournaledModel):
     """A brief is about to be sent. This is written before the call is made, which may cost money."""
 
-    kind: Literal["asked"] = "asked"
-    turn_id: str = Field(alias="turn")
-    brief_digest: str = Field(alias="brief")
-    spec: str = Field(alias="by")
+    kind: Literal["call_intended"] = "call_intended"
+    turn_id: str
+    brief_digest: str
+    spec: str
     called: bool = False
     """Whether a call of ours sent it, which may be paid for."""
     estimated_cost: EstimatedCost = None
@@ -299,7 +312,7 @@ class Spoke(JournaledModel):
     """A speech was given."""
 
     kind: Literal["spoke"] = "spoke"
-    turn_id: str = Field(alias="turn")
+    turn_id: str
     reply: Reply
     concedes: bool | None = Field(default=None, exclude_if=lambda value: value is None)
     """Whether it concedes the debate; None in journals of earlier versions, where its text tells."""
@@ -309,16 +322,16 @@ class Declined(JournaledModel):
     """A debater declined to argue. It is on record, and no concession."""
 
     kind: Literal["declined"] = "declined"
-    turn_id: str = Field(alias="turn")
+    turn_id: str
     reply: Reply
 
 
 class StructuredReplyGiven(JournaledModel):
     """A structured reply was given in the shape asked for: a ballot, a dissent record, a decision brief ..."""
 
-    kind: Literal["voted"] = "voted"
-    turn_id: str = Field(alias="turn")
-    data: Annotated[dict[str, Any], FREE_TEXT] = Field(alias="ballot")
+    kind: Literal["structured_reply_given"] = "structured_reply_given"
+    turn_id: str
+    data: Annotated[dict[str, Any], FREE_TEXT]
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """The changes from the reply as it was written to `data`, one short line each."""
@@ -330,9 +343,9 @@ _FORMER_SENTENCE = "This is asked for once. If your next reply does not change i
 class Rejected(JournaledModel):
     """A reply can't be used. It is kept, and the turn is asked again."""
 
-    kind: Literal["spoiled"] = "spoiled"
-    turn_id: str = Field(alias="turn")
-    problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(alias="complaints")
+    kind: Literal["rejected"] = "rejected"
+    turn_id: str
+    problems: Annotated[tuple[str, ...], FREE_TEXT]
     reply: Reply
     absent: bool = False
     """Whether the judge counts as absent in this turn from here on."""
@@ -357,13 +370,13 @@ class Rejected(JournaledModel):
 class CallFailed(JournaledModel):
     """A brief that was sent got no usable reply: what went wrong, and what came before it did."""
 
-    kind: Literal["unanswered"] = "unanswered"
-    turn_id: str = Field(alias="turn")
-    spec: str = Field(alias="by")
-    problem: Text = Field(alias="trouble")
+    kind: Literal["call_failed"] = "call_failed"
+    turn_id: str
+    spec: str
+    problem: Text
     wait: float | None = Field(default=None, ge=0)
     """Seconds until it is asked again; None if the debate stops instead."""
-    maybe_billed: bool = Field(default=False, alias="unsure")
+    maybe_billed: bool = False
     """Whether it may have been billed all the same: the line broke after the brief was sent, or the program failed."""
     reply: Reply | None = None
     """The part of the reply that had come; None if nothing had."""
@@ -377,15 +390,15 @@ class CallFailed(JournaledModel):
 class Reassigned(JournaledModel):
     """From here on a seat is filled by another model, program or person."""
 
-    kind: Literal["recast"] = "recast"
+    kind: Literal["reassigned"] = "reassigned"
     seat: str
-    specs: tuple[str, ...] = Field(alias="who")
+    specs: tuple[str, ...]
 
 
 class BudgetChanged(FrozenModel):
     """The cap on the total cost of calls from here on."""
 
-    kind: Literal["capped"] = "capped"
+    kind: Literal["budget_changed"] = "budget_changed"
     max_cost: float | None = Field(ge=0, le=MAX_COST)
 
 
@@ -399,7 +412,7 @@ class RetryForChanged(FrozenModel):
 class EndedEarly(FrozenModel):
     """The debate was ended early: once the slot under way is over, only what follows the last round is left."""
 
-    kind: Literal["closed"] = "closed"
+    kind: Literal["ended_early"] = "ended_early"
     after: str | None = None
     """The id of that slot. None, as in journals that do not say: the last slot in which a brief was sent,
     though nothing may have been said in its round."""
@@ -433,5 +446,7 @@ Event = (
     | Reopened
     | Noted
 )
-EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
-"""Reads an event from plain data; the `kind` tag decides which."""
+EVENT: TypeAdapter[Event] = TypeAdapter(
+    Annotated[Event, Field(discriminator="kind"), BeforeValidator(_with_kind_of_today)]
+)
+"""Reads an event from plain data; the `kind` tag, which is the name of its class, decides which."""

@@ -27,13 +27,13 @@ Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 class Usage(JournaledModel):
     """Tokens as the provider counted them."""
 
-    uncached_input: Count = Field(default=0, alias="fresh")
+    uncached_input: Count = 0
     """Input at the plain price."""
     cached: Count = 0
     """Input read from a cache."""
-    cache_write_5m: Count = Field(default=0, alias="written")
+    cache_write_5m: Count = 0
     """Input written to a cache that keeps it for five minutes."""
-    cache_write_1h: Count = Field(default=0, alias="written_hour")
+    cache_write_1h: Count = 0
     """Input written to a cache that keeps it for an hour."""
     output: Count = 0
     searches: Count = 0
@@ -59,12 +59,12 @@ class FoundPage(FrozenModel):
     """The passage of it that the speech cites; empty for a page that was only found."""
 
 
-class RecordedOutcome(JournaledModel):
+class RecordedOutcome(FrozenModel):
     """A recorded debate's treatment of a reply."""
 
-    problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(default=(), alias="complaints")
+    problems: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """The reason that it could not be used; empty if it could."""
-    data: Annotated[dict[str, Any] | None, FREE_TEXT] = Field(default=None, alias="ballot")
+    data: Annotated[dict[str, Any] | None, FREE_TEXT] = None
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """As in `StructuredReplyGiven`; None and empty for a speech."""
     declined: bool = False
@@ -86,14 +86,14 @@ class Reply(JournaledModel):
     """The answer to a turn, verbatim."""
 
     text: Annotated[Text, AfterValidator(short_enough)]
-    brief_digest: str = Field(alias="brief")
+    brief_digest: str
     """The digest of the brief that it replies to: `Brief.digest`."""
-    spec: str = Field(alias="by")
+    spec: str
     """The speaker: `host`, or the cast's name for a provider."""
     model: Annotated[str | None, FREE_TEXT] = None
     """The model that replied, as the provider says; None if it does not say."""
     usage: Usage | None = None
-    stop_reason: Annotated[str | None, FREE_TEXT] = Field(default=None, alias="stop")
+    stop_reason: Annotated[str | None, FREE_TEXT] = None
     """The way the reply ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """The meaning of that word: `cut` is cut short by a limit of tokens."""
@@ -103,10 +103,10 @@ class Reply(JournaledModel):
     """US dollars that a cap counts if `cost` is None."""
     called: bool = False
     """Whether it came back from a call of ours, which may be paid for."""
-    found_pages: tuple[FoundPage, ...] = Field(default=(), alias="found")
+    found_pages: tuple[FoundPage, ...] = ()
     dropped_pages: int = Field(default=0, ge=0, exclude_if=lambda count: not count)
     """The number of pages that a search found and the journal had no room for."""
-    unsupported: tuple[str, ...] = Field(default=(), alias="lacked")
+    unsupported: tuple[str, ...] = ()
     """Requested features that the provider does not support: `structured output`, `search`."""
     received: Annotated[int | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """Characters that came, with thinking; None if only the text is known. It is in no journal."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, Field, Strict, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, Strict, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
@@ -148,11 +148,8 @@ class Settings(JournaledModel):
     each_round: Annotated[_Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes")] = (
         False
     )
-    until_no_new_ground: Annotated[_Switch, Setting()] = Field(
-        default=False, validation_alias=AliasChoices("until_no_new_ground", "until_dry")
-    )
-    """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots. Journals
-    of earlier versions call it `until_dry`."""
+    until_no_new_ground: Annotated[_Switch, Setting()] = False
+    """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots."""
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE_TEXT,

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ForwardRef, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
 from pydantic_core import PydanticCustomError
 
+from debate_orchestrator.core.former_names import formerly
 from debate_orchestrator.util.redact import map_leaves
 
 FREE_TEXT = "free text"
@@ -72,9 +73,29 @@ class FrozenModel(BaseModel):
 
 
 class JournaledModel(FrozenModel):
-    """Values that are written to journals and tables, in which some of their fields have other names."""
+    """Values that are written to journals."""
 
-    model_config = ConfigDict(validate_by_name=True)
+    model_config = formerly(
+        brief_digest="brief",
+        cache_write_1h="written_hour",
+        cache_write_5m="written",
+        data="ballot",
+        earlier_debate="recording",
+        ended_after="closed_after",
+        found_pages="found",
+        maybe_billed="unsure",
+        moderator_replies="derived",
+        problem="trouble",
+        problems="complaints",
+        settings="setup",
+        spec="by",
+        specs="who",
+        stop_reason="stop",
+        turn_id="turn",
+        uncached_input="fresh",
+        unsupported="lacked",
+        until_no_new_ground="until_dry",
+    )
 
 
 @lru_cache(maxsize=256)

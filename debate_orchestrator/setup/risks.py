@@ -184,7 +184,7 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
     rounds, maximum = opened.settings.rounds, opened.format.rounds.max_if_insisted
     if rounds > maximum:
         risks.append(
-            Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
+            Risk(kind="rounds", where="settings.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
         )
     return _merge(risks)
 

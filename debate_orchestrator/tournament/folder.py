@@ -82,7 +82,7 @@ class Tournament(NamedTuple):
         return os.path.join(self.folder, DEBATES, f"{debate_id}{JOURNAL}")
 
     def make_opened(self, scheduled: ScheduledDebate) -> Opened:
-        return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic_id])
+        return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic])
 
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
         """Raises BadFile unless events are of this debate: they begin with an opening as the schedule wants it, and no

@@ -12,13 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from pydantic import Field
-
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE, judge_seats
 from debate_orchestrator.core.reply import Usage
-from debate_orchestrator.core.values import JournaledModel, Text
+from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.budget import CostEstimate, estimate_debate
 from debate_orchestrator.providers import pricing
@@ -37,10 +35,11 @@ from debate_orchestrator.util.errors import BadFormat, BadSettings
 MAX_DEBATES = 100_000
 
 
-class ScheduledDebate(JournaledModel):
+class ScheduledDebate(FrozenModel):
     id: str
     """Also the name of its files."""
-    topic_id: str = Field(alias="topic")
+    topic: str
+    """The id of its topic."""
     motion: Text
     category: str
     pro: str
@@ -163,7 +162,7 @@ def _scheduled(
     slug = re.sub("[^A-Za-z0-9]+", "-", topic.id)[:40].strip("-").lower() or "topic"
     return ScheduledDebate(
         id=f"{slug}-{_hash('id', spec.tag, topic.id, pro, con, first, repetition):016x}",
-        topic_id=topic.id,
+        topic=topic.id,
         motion=topic.motion,
         category=topic.category,
         pro=pro,
@@ -261,7 +260,7 @@ def estimate_tournament(
     topics = {topic.id: topic for topic in spec.topics}
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.whole_cast)))
     for scheduled in sample:
-        opened = open_scheduled(spec, scheduled, topics[scheduled.topic_id])
+        opened = open_scheduled(spec, scheduled, topics[scheduled.topic])
         expected = estimate_debate(opened, rehearsal=True)
         if expected.not_estimated_because:
             raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.not_estimated_because}.")

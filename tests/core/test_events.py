@@ -8,6 +8,8 @@ from typing import Any, get_args
 import pytest
 from core.folding import ballot_event, decline_event, opened, rejected_event, reply, speech_event
 from corpus import for_each
+from journals import EARLIER
+from journals import opened as opening_event
 from pydantic import ValidationError
 
 from debate_orchestrator.core.costs import CostLine, Costs, costs_of
@@ -17,6 +19,8 @@ from debate_orchestrator.core.events import (
     CallFailed,
     CallIntended,
     ContextFile,
+    EarlierDebate,
+    EarlierQuestion,
     EndedEarly,
     Event,
     IssuesChanged,
@@ -30,7 +34,8 @@ from debate_orchestrator.core.events import (
     Spoke,
 )
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.reply import Reply, Usage
+from debate_orchestrator.core.phases import Phase
+from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.core.state import DebateState
 
 TURN = "1.opening.a"
@@ -39,8 +44,10 @@ FULL = Reply(
     brief_digest="0" * 64,
     spec="x:y",
     model="y-1",
-    usage=Usage(uncached_input=1, output=2),
+    usage=Usage(uncached_input=1, cache_write_5m=2, cache_write_1h=3, output=4),
     stop_reason="end",
+    found_pages=(FoundPage(url="https://example.org"),),
+    unsupported=("search",),
 )
 EVENTS: list[Event] = [
     opened(),
@@ -51,7 +58,7 @@ EVENTS: list[Event] = [
     ballot_event("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
     rejected_event("1.verdict.judge"),
     rejected_event("1.verdict.judge").model_copy(update={"absent": True}),
-    CallFailed(turn_id=TURN, spec="x:y", problem="silence", wait=1.5, reply=FULL),
+    CallFailed(turn_id=TURN, spec="x:y", problem="silence", wait=1.5, maybe_billed=True, reply=FULL),
     Reassigned(seat="judge", specs=("x:y", "host")),
     BudgetChanged(max_cost=None),
     RetryForChanged(retry_for=1800),
@@ -70,9 +77,9 @@ def through_json(event: Event) -> Event:
 
 
 def test_every_kind_is_tried() -> None:
-    """The examples here are of every kind there is, and every kind has a name of its own."""
+    """The examples here are of every kind there is, and a kind has the name of its class."""
     assert {type(event) for event in EVENTS} == set(get_args(Event))
-    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 15
+    assert all(event.kind.replace("_", "") == type(event).__name__.lower() for event in EVENTS)
     assert set(get_args(ReplyEvent)) <= set(get_args(Event))
 
 
@@ -84,13 +91,26 @@ def test_events_survive_json() -> None:
         assert through_json(event).model_dump_json() == event.model_dump_json(), event
 
 
+def test_events_of_earlier_versions_are_read() -> None:
+    """Kinds and fields are found under the names that earlier versions gave them, also those inside an opening."""
+    opening = Phase(name="opening", title="Opening", tag="OPENING", seats=("a",))
+    format = opening_event().format.model_copy(update={"before": (opening,)})
+    floor = EarlierQuestion(asked=QuestionAsked(question="What would it cost?", to=("a",)), before="start.opening.")
+    earlier = EarlierDebate(source="x", digest="0" * 64, ended_after="start.opening", questions=(floor,))
+    first = opening_event(format=format, moderator_replies=(FULL,), earlier_debate=earlier)
+    first = first.with_settings(until_no_new_ground=True, origins={"topic": "user"})
+    lines = (EARLIER / "events.jsonl").read_text(encoding="utf-8").splitlines()
+
+    assert [EVENT.validate_json(line) for line in lines] == [first, *EVENTS[2:]]
+
+
 def test_unknown_fields_are_refused() -> None:
     """A field that this version does not know is refused, in the event and inside it."""
     for event in EVENTS:
         with pytest.raises(ValidationError, match="mood"):
             EVENT.validate_python(event.model_dump() | {"mood": "good"})
         for name, inner in event.model_dump().items():
-            if name in ("reply", "setup", "format") and inner is not None:
+            if name in ("reply", "settings", "format") and inner is not None:
                 with pytest.raises(ValidationError, match="mood"):
                     EVENT.validate_python(event.model_dump() | {name: inner | {"mood": "good"}})
 
@@ -165,7 +185,7 @@ def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     assert costs_of(debate(asked.model_copy(update={"called": False}))) == Costs()
 
 
-@pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"complaints": []}}])
+@pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"problems": []}}])
 def test_what_only_the_reading_of_a_reply_needs_is_in_no_journal(field: dict[str, Any]) -> None:
     """A journal can't bring along the code of a reply, or what another debate made of it."""
     data = json.loads(speech_event(TURN).model_dump_json())

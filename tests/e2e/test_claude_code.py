@@ -182,7 +182,7 @@ def _notified(served: Served) -> set[str]:
 
 def _every_turn_was_taken_by_a_sub_agent_of_its_own(project: Path, script: Script, served: Served) -> None:
     events = journal.read(project / "report.journal.jsonl").events
-    spoken = {event.turn_id: event.reply.text for event in events if event.kind in ("spoke", "voted")}
+    spoken = {event.turn_id: event.reply.text for event in events if event.kind in ("spoke", "structured_reply_given")}
     written = script.written
     assert set(written) == set(spoken) | set(MODERATOR)
     assert {turn: [text] for turn, text in spoken.items()} == {turn: list(written[turn].values()) for turn in spoken}

@@ -272,7 +272,7 @@ def _print_event(scheduled: ScheduledDebate, debate_status: DebateStatus, event:
         mode="json", include={"kind", "turn_id", "spec", "problem", "wait", "absent", "seat", "specs"}
     )
     reply = getattr(event, "reply", None)
-    cost = {} if reply is None else {"by": reply.spec, "cost": reply.cost, "usage": reply.usage and dict(reply.usage)}
+    cost = reply.model_dump(mode="json", include={"spec", "cost", "usage"}) if reply else {}
     print_json_line({"debate": scheduled.id, "event": fields | cost})
 
 

@@ -244,7 +244,7 @@ def _estimate_lines(
 ) -> Iterator[str]:
     from debate_orchestrator.providers import pricing
 
-    topics = len({scheduled.topic_id for scheduled in schedule})
+    topics = len({scheduled.topic for scheduled in schedule})
     yield (
         f"{expected.debates:,} debates: {len(spec.models)} models, {topics} topics, sides {spec.sides}, "
         f"format {spec.format}."
