@@ -83,7 +83,7 @@ BAD_REPLIES: dict[str, tuple[bytes, str]] = {
         b"So it is.\r\ragentId: a1b2c3 (for resuming)\r",
         "wrapped in text of the host's own tools",
     ),
-    "5 MB": (b"x" * 5_000_000, "at most 262,144"),
+    "5 MB": (b"x" * 5_000_000, "too large (more than 262,144 bytes)"),
 }
 
 

@@ -13,6 +13,7 @@ from corpus import for_each
 
 import debate_orchestrator
 from debate_orchestrator import (
+    BadJournal,
     BadSettings,
     Paused,
     PermanentFailure,
@@ -157,6 +158,8 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
     journal = asyncio.run(open_debate(SETTINGS)).journal
     with pytest.raises(BadSettings, match="file_type"):
         render(journal, "pdf")  # type: ignore[arg-type]
+    with pytest.raises(BadJournal, match="a name that is not allowed for a file"):
+        step("r\0.journal.jsonl")
     assert read_journal(journal).events[0].kind == "opened"
 
 

@@ -183,6 +183,6 @@ def read_reply(turn_id: str, path: str, *, in_place: bool = False) -> str:
         return decode(turn_id, read_regular(path, follow=not in_place, maximum=MAX_SIZE))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) == errno.EFBIG:
-            problem = f"{turn_id}: the reply has {error_text(error)}, and at most {MAX_SIZE:,} are allowed."
+            problem = f"{turn_id}: the reply is too large ({error_text(error)})."
             raise BadReply(problem, hint="shorten it") from None
         raise BadReply(f"{turn_id}: {path} can't be read as a reply ({error_text(error)}).") from None

@@ -109,8 +109,8 @@ def must_be_new(path: str | os.PathLike[str]) -> None:
     _must_be_free(str(path), existing)
 
 
-def _unwritable(path: str, error: OSError) -> BadJournal:
-    hint = "name the file that it points to" if error.errno == errno.ELOOP else ""
+def _unwritable(path: str, error: OSError | ValueError) -> BadJournal:
+    hint = "name the file that it points to" if getattr(error, "errno", 0) == errno.ELOOP else ""
     return BadJournal(f"Can't write the journal {name_of(path)} ({error_text(error)}).", hint=hint)
 
 
@@ -180,7 +180,7 @@ class JournalWriter:
         self._syncing = threading.Lock()
         try:
             self._handle = open_regular(self.path, flags)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a name that is not allowed for a file
             raise _unwritable(self.path, error) from None
         with self.closed_on_failure():
             self._lock()
