@@ -119,6 +119,6 @@ async def events(port: int, path: str, visitor: str = "10.0.0.1") -> AsyncIterat
 async def watch(port: int, path: str, visitor: str = "10.0.0.1") -> list[tuple[str, Any]]:
     """All that a viewer is sent until the debate is over, through its time in the queue too."""
     received: list[tuple[str, Any]] = []
-    while not received or not any(kind == "page" for kind, _ in received):
+    while not received or not any(kind in ("page", "block") for kind, _ in received):
         received = [event async for event in events(port, path, visitor)]
     return received
