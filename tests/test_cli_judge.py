@@ -65,8 +65,10 @@ def test_without_a_judge(debate: Run, recorded: Path, no_models: None) -> None:
 
 
 def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
-    """A markdown document from elsewhere gets a ballot over all of it, a verdict and a dissent record."""
-    Path("talk.md").write_text(TALK, encoding="utf-8")
+    """A markdown document from elsewhere gets a ballot over all of it, a verdict and a dissent record. Its author's
+    names are names: one that is called `rehearse:Ann` is no stand-in."""
+    text = TALK.replace("Ann", "rehearse:Ann")
+    Path("talk.md").write_text(text, encoding="utf-8")
     ran = debate("judge", "talk.md", "--judge", "host", "--strictness", "lenient", "--json")
     output = debate("step", "talk.judged.journal.jsonl", "--json", "--schemas").json
     asked = Path(output["turns"][0]["brief"]).read_text(encoding="utf-8")
@@ -86,8 +88,8 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
     assert ran.code == 3
     assert "For cats." in asked and "Ann" not in asked
     assert "Winner: A (decisive)" in done["summary"] and "1 round completed" in done["summary"]
-    assert hashlib.sha256(TALK.encode()).hexdigest()[:12] in report
-    assert "Researcher A: “Ann”; Researcher B: “Bo”" in report
+    assert hashlib.sha256(text.encode()).hexdigest()[:12] in report and "**Winner:** A" in report
+    assert "Researcher A: “rehearse:Ann”; Researcher B: “Bo”" in report
     assert "Earlier Verdict" not in report
 
 

@@ -36,6 +36,7 @@ from debate_orchestrator.providers.cast_providers import cast_problems, make_pro
 from debate_orchestrator.providers.clerk import Clerk
 from debate_orchestrator.providers.human import Human
 from debate_orchestrator.providers.rehearse import Filler
+from debate_orchestrator.reports.provenance import provenance_notes, why_no_winner
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
 
@@ -149,16 +150,21 @@ def recording(tmp_path: Path) -> Path:
 
 
 def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
-    """A debate replayed into another journal has the same answers, turn by turn."""
-    seat = f"replay:{recording}"
-    with begun(tmp_path / "again", judges=2) as journal:
-        again = replace(fold(journal.events), cast={"a": (seat,), "b": (seat,), "judge": (seat, seat)})
-        current = CurrentState(again)
-        again = asyncio.run(take_turns(journal, current, make_providers(current)))
-    recorded = fold(read(recording).events)
+    """A debate replayed into another journal has the same answers, turn by turn, and a rehearsal is one again."""
+    rehearsed(tmp_path / "rehearsed", judges=2)
+    names, why = ("rehearsed", "rehearsed-again"), "only stand-ins judged"
+    for path, reason in ((recording, ""), *[(tmp_path / name, why) for name in names]):
+        recorded, seat = fold(read(path).events), f"replay:{path}"
+        with JournalWriter.create(tmp_path / f"{path.name}-again", recorded.opened) as journal:
+            again = replace(fold(journal.events), cast={"a": (seat,), "b": (seat,), "judge": (seat, seat)})
+            current = CurrentState(again)
+            again = asyncio.run(take_turns(journal, current, make_providers(current)))
 
-    assert again.complete
-    assert {t: a.reply.text for t, a in again.replies.items()} == {t: a.reply.text for t, a in recorded.replies.items()}
+        assert again.complete and why_no_winner(again) == reason
+        assert not any("Reassigned" in note.text for note in provenance_notes(again))
+        assert {turn: event.reply.text for turn, event in again.replies.items()} == {
+            turn: event.reply.text for turn, event in recorded.replies.items()
+        }
 
 
 def test_a_mirrored_ballot_is_replayed_for_the_side_that_it_meant(tmp_path: Path) -> None:

@@ -127,6 +127,23 @@ def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: t
     )
 
 
+def test_stand_ins_alone_decide_nothing() -> None:
+    """A verdict for which stand-ins alone voted is none, where the other judges voted otherwise or abstained."""
+    cast = {"a": (REAL,), "b": (REAL,), "judge": (REAL, STAND_IN, STAND_IN)}
+    for winner, why in (("b", "the deciding votes were all by stand-ins"), ("a", "")):
+        say = script_of(
+            _final_verdict_judge_1=scripted_replies.final(winner),
+            _final_verdict_judge_2=scripted_replies.final("a"),
+            _final_verdict_judge_3=scripted_replies.final("a"),
+        )
+        assert build_report(entries(play_events(say, rounds=1, cast=cast))).why_no_winner == why
+    agreeing = {f"_final_verdict_judge_{n}_mirrored": scripted_replies.final("b") for n in (2, 3)}
+    say = script_of(_final_verdict_judge_1_mirrored=scripted_replies.final("a"), **agreeing)
+    report = build_report(entries(play_events(say, rounds=1, cast=cast, mirror=True)))
+    assert [vote.stable for vote in report.judging.votes] == [False, True, True]
+    assert report.why_no_winner == "the deciding votes were all by stand-ins"
+
+
 def test_refusals_degrade() -> None:
     """A side that declined to argue is named with the number of its turns."""
     one = report_model(script_of(_1_opening_a=DECLINE, _2_rebuttal_a=DECLINE, _2_challenge_b=DECLINE))

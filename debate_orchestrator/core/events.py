@@ -128,6 +128,8 @@ class EarlierDebate(JournaledModel):
     """The id of the slot after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
+    speakers_by_author: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Whether the speakers are names that a transcript's author wrote, and say nothing of who was called."""
     former_speakers: Annotated[dict[str, tuple[str, ...]], FREE_TEXT] = Field(
         default={}, exclude_if=lambda value: not value
     )

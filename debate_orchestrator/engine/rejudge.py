@@ -208,7 +208,12 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
         "speech_rules": debate.opened.speech_rules,
         "earlier_debate": opened.earlier_debate
         and opened.earlier_debate.model_copy(
-            update={"questions": questions, "former_speakers": _former(debate), "speeches_as_heard": True}
+            update={
+                "questions": questions,
+                "speakers_by_author": False,
+                "former_speakers": _former(debate),
+                "speeches_as_heard": True,
+            }
         ),
     }
     return with_mirror_form(opened.model_copy(update=changes), debate.opened), speeches
@@ -242,6 +247,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in rounds_answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
         speakers=earlier.speakers if earlier else last_speakers,
+        speakers_by_author=earlier is not None and earlier.speakers_by_author,
         former_speakers=earlier.former_speakers if earlier else _former(debate),
         speeches_as_heard=earlier is not None and earlier.speeches_as_heard,
         notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
@@ -350,13 +356,12 @@ def opened_from_transcript(
         cast={**dict.fromkeys(format.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         **votes,
     )
+    said_of_it: dict[str, Any] = {"speakers_by_author": True, **transcript.model_dump(include={"speakers", "notes"})}
     opened = new_opened(
         _fit_to_transcript(format, transcript).model_copy(update={"lines": _NO_RESERVED_LINES}),
         {},
         settings=settings,
-        earlier_debate=EarlierDebate(
-            source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
-        ),
+        earlier_debate=EarlierDebate(source=source, digest=digest, root=digest, **said_of_it),
     )
     return opened, _events(opened, transcript.speeches, source)
 

@@ -225,7 +225,8 @@ class _TurnRun:
         name, cost = self._provider.name, None
         if self._billed and reply.cost is None:
             cost = cost_after_call(name, turn_brief, reply, batch=self._provider.in_batch(turn_brief))
-        update = {"brief_digest": turn_brief.digest, "spec": name, "called": self._billed, "estimated_cost": cost}
+        spec = reply.spec if model_spec.is_stand_in(reply.spec) else name  # a recording may repeat a stand-in
+        update = {"brief_digest": turn_brief.digest, "spec": spec, "called": self._billed, "estimated_cost": cost}
         return reply.model_copy(update=update)
 
     # Calls that fail

@@ -14,6 +14,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal_lines import parse, stored_state
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -46,7 +47,11 @@ class Replay(Provider):
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, ReplyEvent):
-                reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event, state, mirror)})
+                spec = self.name
+                if judged_digest is None and model_spec.is_stand_in(event.reply.spec):
+                    spec = model_spec.stand_in(spec)  # its words are filler here too
+                outcome = _recorded_outcome(event, state, mirror)
+                reply = event.reply.model_copy(update={"spec": spec, "recorded_outcome": outcome})
                 earlier = recorded.setdefault(event.turn_id, [])
                 if isinstance(event, Spoke | Declined):  # a speech is asked for twice in a row, and a judging needs it
                     earlier[:] = earlier[-1:] if judged_digest is None else []

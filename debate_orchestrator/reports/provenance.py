@@ -11,7 +11,7 @@ from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.events import EarlierDebate, Spoke
-from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
+from debate_orchestrator.core.phases import CLERK, JUDGE, NO_DECISION, judge_seats
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
@@ -245,11 +245,16 @@ def _has_both_kinds(of: Iterable[str]) -> bool:
 
 def why_no_winner(debate: DebateState) -> str:
     """The reason that nothing can be decided, whatever the ballots say: stand-ins gave all final ballots (or, before
-    there is one, have all seats of judges), or alone argued for a side. Empty if there is none."""
+    there is one, have all seats of judges), alone voted for the winner, or alone argued for a side. Empty if there is
+    none."""
     ballots = tally.final_ballots(debate)
     judges = [ballot.reply.spec for ballot in ballots] if ballots else debate.cast.get(JUDGE, ())
     if judges and all(map(model_spec.is_stand_in, judges)):
         return "only stand-ins judged"
+    winner = verdict.winner if (verdict := tally.verdict(debate)) else NO_DECISION
+    deciding = [vote for vote in tally.final_votes(debate) if vote.winner == winner != NO_DECISION]
+    if deciding and all(any(map(model_spec.is_stand_in, vote.cast_by)) for vote in deciding):
+        return "the deciding votes were all by stand-ins"
     sides = stand_in_sides(debate)
     return f"only stand-ins argued for {and_joined([debate.format.name_of(side) for side in sides])}" if sides else ""
 
@@ -257,7 +262,7 @@ def why_no_winner(debate: DebateState) -> str:
 def stand_in_sides(debate: DebateState) -> list[str]:
     """The sides for which stand-ins alone spoke, or, of those that have not spoken, are to speak."""
     speakers = {seat: (spec,) for seat, spec in _specs(debate).items()} | speakers_by_seat(debate)
-    if (earlier := debate.opened.earlier_debate) is not None:
+    if (earlier := debate.opened.earlier_debate) is not None and not earlier.speakers_by_author:
         speakers |= {side: (*earlier.former_speakers.get(side, ()), spec) for side, spec in earlier.speakers.items()}
     return [side for side in arguing_sides(debate) if all(map(model_spec.is_stand_in, speakers.get(side, ("",))))]
 
@@ -317,8 +322,9 @@ def _reassignments(debate: DebateState) -> Iterator[str]:
     for seat, specs in speakers_by_seat(debate).items():
         if is_judged_again and seat in debate.format.sides:
             continue  # the speeches are those on record
-        names = list(map(model_spec.public_name, specs))
-        if (spec := cast.get(seat, specs[-1])) not in specs:
+        names, spec = list(map(model_spec.public_name, specs)), cast.get(seat, specs[-1])
+        repeated = model_spec.kind(spec) == model_spec.REPLAY and model_spec.stand_in(spec) in specs
+        if spec not in specs and not repeated:
             names.append(f"{model_spec.public_name(spec)}, which has taken no turn")
         if len(names) > 1:
             yield f"Reassigned on the way: {debate.format.name_of(seat)} was {', then '.join(names)}."
