@@ -12,7 +12,7 @@ from human_turns import Script, lines, run, taken, typing_terminal
 from persons import BACK
 
 from debate_orchestrator.terminal import drafts
-from debate_orchestrator.terminal.prompt import Question, Quit
+from debate_orchestrator.terminal.prompt import Question, Quit, matching_choice
 from debate_orchestrator.terminal.turn import TurnForm
 from debate_orchestrator.util.terminal_text import Back
 
@@ -149,9 +149,11 @@ def test_a_draft_is_offered_again(here: Path) -> None:
 
 
 def test_the_final_verdict_and_the_dissent_record(here: Path) -> None:
-    """Whatever the shape is, its form ends in a reply that will do; the dissent record is asked whole."""
-    final = ("consensus", "The middle.", "Why it is so.", "a", "Is it cheaper?", "Act.", "")
-    verdict, _ = filled(here, *final, turn="final.verdict.judge")
+    """Whatever the shape is, its form ends in a reply that will do; the dissent record is asked whole. `Con` is a word
+    for a side, and no beginning of `consensus`."""
+    final = ("Con", "consensus", "The middle.", "Why it is so.", "a", "Is it cheaper?", "Act.", "")
+    verdict, script = filled(here, *final, turn="final.verdict.judge")
+    assert [matching_choice(script.asked[0], typed) for typed in ("Con", "B", "4")] == ["Con", "b", "consensus"]
     row = ("It is cheaper.", "It is.", "It is not.", "unresolved", "1, 2", "")
     dissent, _ = filled(here, *row, "", turn="final.dissent.judge")
 
