@@ -88,7 +88,7 @@ REFUSED: dict[str, list[Any]] = {
     "output": ["x \ud800"],
     "max_cost": [0, -0.5, True, "2", [2], 10**400, float("nan"), float("inf")],
     "context": [5, {"a": 1}, [1], [""], [None], True, 0, False],
-    "sources": [5, ["user"], {"topic": "me"}, {"topic": None}, {"topic": [1]}, {"topic": {}}],
+    "origins": [5, ["user"], {"topic": "me"}, {"topic": None}, {"topic": [1]}, {"topic": {}}],
 }
 
 
@@ -164,12 +164,15 @@ def test_what_is_no_choice() -> None:
             assert set(problems(BASE | {key: value})) == {key}, (key, value)
 
 
-# Sources
+# Origins
 
 
-def test_sources_are_recorded() -> None:
-    """Where an answer came from is the file or a default, unless the file itself says."""
-    made = settle(rounds=2, sources={"topic": "user", "positions": "derived", "strictness": "flag", "other": "user"})
+@pytest.mark.parametrize("key", ["origins", "sources"])
+def test_origins_are_recorded(key: str) -> None:
+    """Where an answer came from is the file or a default, unless the file itself says, perhaps as earlier versions
+    did."""
+    stated = {"topic": "user", "positions": "derived", "strictness": "flag", "other": "user"}
+    made = settle(rounds=2, **{key: stated})
     assert made.origins == {
         "topic": "user", "positions": "derived", "rounds": "file", "strictness": "flag", "output": "default",
         "first": "default", "format": "default",

@@ -14,8 +14,10 @@ import pytest
 from conftest import Run
 from corpus import for_each
 
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.settings import SETTINGS
 from debate_orchestrator.setup.answers import SETTING_TEXTS
+from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.data import read_mapping
 
 ROOT = Path(__file__).parent.parent
@@ -102,8 +104,15 @@ def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> 
     (here / "again.yaml").write_text(debate("answers", "--from", "report.journal.jsonl").out, encoding="utf-8")
     output = debate("open", "--answers", "again.yaml", "--output", "again.md", "--json").json
 
-    assert read_mapping("again.yaml")["sources"]["first"] == "flag"
+    assert read_mapping("again.yaml")["origins"]["first"] == "flag"
     assert output["turns"][0]["turn"] == "1.opening.b"
+
+    former = (here / "again.yaml").read_text(encoding="utf-8").replace("origins:", "sources:")
+    (here / "former.yaml").write_text(former, encoding="utf-8")
+    debate("open", "--answers", "former.yaml", "--output", "former.md", "--rounds", "2")
+    opened = read("former.journal.jsonl").events[0]
+    assert isinstance(opened, Opened)
+    assert (opened.settings.origins["first"], opened.settings.origins["rounds"]) == ("flag", "flag")
 
 
 SETTLED = b"topic: Tabs are better.\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n"

@@ -15,6 +15,7 @@ from debate_orchestrator.core.events import EVENT, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.former_names import former_data
+from debate_orchestrator.core.settings import with_keys_of_today
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import render_file
 from debate_orchestrator.setup import risks
@@ -110,7 +111,7 @@ def test_openings_of_earlier_versions_are_read(path: Path) -> None:
     assert setup["cast"] == raw["cast"] and setup["max_cost"] == raw.get("max_cost")
     assert (setup["retry_for"], setup["share_cache"]) == (raw.get("patience", 600), raw.get("leader_first", False))
     assert setup["format"] == raw["format"]["name"]
-    kept = {name: value for name, value in raw["setup"].items() if name != "context"}
+    kept = with_keys_of_today({name: value for name, value in raw["setup"].items() if name != "context"})
     assert kept.items() <= setup.items()
     assert [file.model_dump() for file in opened.context] == raw["setup"].get("context", [])
     assert setup["context"] == [file.name for file in opened.context]

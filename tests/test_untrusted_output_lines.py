@@ -58,7 +58,7 @@ def test_each_key_of_an_answers_file(debate: Run, here: Path, verb: str) -> None
         Path("a.yaml").write_text(yaml.safe_dump(held, sort_keys=False), encoding="utf-8")
         ran = debate(*verb.split())
         assert not begins_a_line(ran.out) and not begins_a_line(ran.err), (ran.out, ran.err)
-        assert ran.code == 2 or key in ("topic", "positions", "issues", "sources", "setup") or verb[:3] == "ask"
+        assert ran.code == 2 or key in ("topic", "positions", "issues", "origins", "setup") or verb[:3] == "ask"
 
 
 JOURNAL = "r.journal.jsonl"

@@ -22,6 +22,7 @@ from debate_orchestrator.core.settings import (
     Settings,
     named_models,
     seats_of_cast,
+    with_keys_of_today,
 )
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, format_check, start
@@ -93,10 +94,10 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     if "cast" in flags:
         cast = cast_by_seat(answers.get("cast"), format, format.optional_phases)
         values["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
-    origins = answers.get("sources")
+    origins = answers.get("origins")
     if flags and isinstance(origins, dict | None):
         keys_from_flags = [key for key in flags if key in SETTINGS_WITH_ORIGIN]
-        values["sources"] = (origins or {}) | dict.fromkeys(keys_from_flags, "flag")
+        values["origins"] = (origins or {}) | dict.fromkeys(keys_from_flags, "flag")
     cast = values.get("cast")
     models = {seat: named_models(entry) for seat, entry in cast.items()} if isinstance(cast, dict) else {}
     model_problems = cast_providers.cast_problems(
@@ -146,7 +147,7 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
     """The content of the file of --answers, read once, since consent is to what was read; empty
     without the flag. Raises BadFile."""
     if not hasattr(arguments, "answers_read"):
-        arguments.answers_read = _read_answers(arguments.answers)
+        arguments.answers_read = with_keys_of_today(_read_answers(arguments.answers))
     return dict(arguments.answers_read)
 
 

@@ -88,7 +88,7 @@ def _hand_in(file: str, key: str, path: str) -> str:
 
 def _check_opening(result: AskResult) -> None:
     """Raises what `debate open` would, so that `ready` is true. Not before consent, since files may be read for it."""
-    answers = {**result.answers, "sources": result.origins}
+    answers = {**result.answers, "origins": result.origins}
     settings = make_settings(answers, format_check.load(format_of(answers)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))
 

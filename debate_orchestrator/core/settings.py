@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import short_repr, with_hint
 from debate_orchestrator.util.numbers import plural
 
 AnswerOrigin = Literal["user", "file", "flag", "default", "derived"]
-"""The source of an answer; `derived` is a moderator's work that the user confirmed or asked for."""
+"""The origin of an answer; `derived` is a moderator's work that the user confirmed or asked for."""
 MODERATOR = "moderator"
 """The seat that derives the positions where none are given, before the debate. It has no turn in the debate."""
 DEFAULT_FORMAT = "adversarial"
@@ -162,7 +162,7 @@ class Settings(JournaledModel):
     brief: Annotated[_Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases)] = False
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
-    origins: dict[str, AnswerOrigin] = Field(default={}, alias="sources")
+    origins: dict[str, AnswerOrigin] = {}
 
     @property
     def as_of(self) -> str | None:
@@ -213,6 +213,11 @@ class Settings(JournaledModel):
         return value
 
 
+def with_keys_of_today(answers: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Answers, which a file of an earlier version may hold: it calls the origins of answers `sources`."""
+    return {"origins" if key == "sources" else key: value for key, value in answers.items()}
+
+
 def setting(info: FieldInfo) -> Setting | None:
     """The declared limits of a field of `Settings`; None if no user sets it."""
     return next((declared for declared in info.metadata if isinstance(declared, Setting)), None)
@@ -242,7 +247,7 @@ def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = Fal
     if name == "origins":
         origins = ", ".join(get_args(AnswerOrigin))
         return (
-            f"sources: {short_repr(value)} does not map names of settings to where their values come from ({origins})."
+            f"origins: {short_repr(value)} does not map names of settings to where their values come from ({origins})."
         )
     expected = SETTINGS[name].expected
     sentence = f"{name}: {short_repr(value)} is not {expected if isinstance(expected, str) else expected(format)}."

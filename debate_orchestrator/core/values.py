@@ -85,6 +85,7 @@ class JournaledModel(FrozenModel):
         found_pages="found",
         maybe_billed="unsure",
         moderator_replies="derived",
+        origins="sources",
         problem="trouble",
         problems="complaints",
         settings="setup",

@@ -27,6 +27,7 @@ from debate_orchestrator.core.settings import (
     models_of_seat,
     seats_of_cast,
     value_problem,
+    with_keys_of_today,
 )
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import sanitize
@@ -35,7 +36,7 @@ from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
 from debate_orchestrator.util.numbers import plain_number
 
-KEYS = (*(info.alias or name for name, info in Settings.model_fields.items()), "setup")
+KEYS = (*Settings.model_fields, "setup")
 """The keys of an answers file; `setup` is the conversation that `debate ask` keeps there."""
 _NULL_IS_UNSET = ("cast", "context", "format", "max_cost", "quorum")
 """Settings for which null is the same as to leave them out."""
@@ -156,7 +157,7 @@ def make_settings(
     """The settings that answers make, with the defaults of the format. `default_model` gives the model of a seat
     without one; `location_of` gives the file and line of a key, for a message. Raises BadSettings with every
     problem."""
-    problems = unknown_keys(answers, location_of)
+    problems = unknown_keys(answers := with_keys_of_today(answers), location_of)
     values = {key: value for key, value in answers.items() if key in KEYS and key != "setup"}
     values = {key: value for key, value in values.items() if value is not None or key not in _NULL_IS_UNSET}
     if blank_names := _fill_blanks(values, format):
@@ -190,10 +191,9 @@ def make_settings(
     values["cast"] = _seat_models(by_seat, format, needed, default_model, seat_problems)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
         _seat_rapporteur(values, format)
-    origins = values.get("sources") or {}
-    if isinstance(origins, dict):
+    if isinstance(origins := values.get("origins") or {}, dict):
         origins = {key: origins.get(key, "file" if key in answers else "default") for key in SETTINGS_WITH_ORIGIN}
-    values["sources"] = origins
+    values["origins"] = origins
     return _validate(values, format, problems, seat_problems)
 
 

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.events import NONCE_PATTERN
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, AnswerOrigin, line_problems
+from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, AnswerOrigin, line_problems, with_keys_of_today
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.setup.answers import AUTO, as_word, unknown_keys
@@ -60,9 +60,10 @@ def load(path: str) -> SetupState:
 
 def _state_of(path: str, data: dict[str, Any]) -> SetupState:
     """The conversation in the data of a file. Raises BadFile."""
+    data = with_keys_of_today(data)
     if problems := unknown_keys(data, lambda key: name_of(path)):
         raise BadFile(problems)
-    progress, origins = data.pop("setup", None), data.pop("sources", None)
+    progress, origins = data.pop("setup", None), data.pop("origins", None)
     if problems := [problem for name, text in _stated(data) for problem in line_problems(name, text)]:
         raise BadFile(f"{path}: {problem}" for problem in problems)
     positions = as_word(data.get("positions"), (AUTO,))
@@ -261,7 +262,7 @@ class SetupFile:
         more than a conversation, is moved aside. Raises BadFile."""
         data = {
             **state.answers,
-            "sources": dict(state.origins),
+            "origins": dict(state.origins),
             "setup": state.progress.model_dump(mode="json", by_alias=True),
         }
         content = encoded(self.path, _text(self.path, data))

@@ -166,7 +166,7 @@ class SetupBase:
 
     def settings(self) -> Settings:
         """The answers as a debate uses them."""
-        answers = {**self.state.answers, "sources": dict(self.state.origins)}
+        answers = {**self.state.answers, "origins": dict(self.state.origins)}
         return make_settings(answers, self.setup_questions.format, self.setup_questions.default_output)
 
     def save(self, state: SetupState | None = None) -> None:

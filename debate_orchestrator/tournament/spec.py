@@ -35,7 +35,7 @@ Exclude = Literal["none", "models", "vendor"]
 MAX_MODELS, MAX_REPETITIONS, MAX_TOKENS, MAX_SEED, MAX_CATEGORY_LENGTH = 200, 1_000, 128_000, 2**53, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NO_NAME = "must be a name of at most 64 letters, digits, dots, - and _, which begins with a letter or digit"
-_NOT_OFFERED = ("topic", "positions", "output", "context", "cast", "sources", "first", "format", "max_cost", "insist",
+_NOT_OFFERED = ("topic", "positions", "output", "context", "cast", "origins", "first", "format", "max_cost", "insist",
         "one_agent", "mirror")  # fmt: skip
 DEBATE_SETTINGS = tuple(name for name in SETTINGS if name not in _NOT_OFFERED)
 

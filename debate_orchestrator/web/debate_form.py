@@ -20,7 +20,7 @@ from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.web import debate_list
 
-_NOT_OFFERED = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
+_NOT_OFFERED = ("topic", "positions", "format", "cast", "output", "one_agent", "origins", "rounds")
 """Settings that have a field of their own in the form, or none."""
 _WORDS: dict[str, tuple[str, str]] = {
     "context": (
@@ -151,7 +151,7 @@ def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels
         if text := form_data.get(name, "").strip():
             answers[name] = from_text(name, text, separator="\n")
     answers["output"] = str(debate_list.free_files(answers["topic"]).report)
-    answers["sources"] = {key: "user" for key in SETTINGS_WITH_ORIGIN if key in answers and key != "output"}
+    answers["origins"] = {key: "user" for key in SETTINGS_WITH_ORIGIN if key in answers and key != "output"}
     return answers
 
 

@@ -51,7 +51,7 @@ FULL = Reply(
 )
 EVENTS: list[Event] = [
     opened(),
-    opened(8, 3, first="b", feedback=False, context=(ContextFile(name="n", text="t"),), sources={"topic": "user"}),
+    opened(8, 3, first="b", feedback=False, context=(ContextFile(name="n", text="t"),), origins={"topic": "user"}),
     CallIntended(turn_id=TURN, brief_digest="0" * 64, spec="host"),
     speech_event(TURN).model_copy(update={"reply": FULL}),
     decline_event(TURN),

@@ -21,7 +21,7 @@ from debate_orchestrator.setup.risks import Risk, of_prompts, of_settings
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError, short_repr, suggest
 
-_NOT_OFFERED = ("topic", "positions", "output", "context", "cast", "sources", "format", "rounds", "insist", "max_cost")
+_NOT_OFFERED = ("topic", "positions", "output", "context", "cast", "origins", "format", "rounds", "insist", "max_cost")
 """Settings that an offer has a key of its own for, or that are the visitor's."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _MAX_COUNT = 1_000_000
