@@ -10,7 +10,7 @@ Functions:
 
     run, resume, rejudge    run a debate, continue one, judge one again (coroutines)
     open_debate             write the journal of a new debate and run nothing (a coroutine)
-    open_judging            write the journal of a debate that is judged again, and run nothing
+    open_rejudging            write the journal of a debate that is judged again, and run nothing
     step                    hand in replies of your own and get the turns now due
     read_journal            read and verify a journal
     fold                    the state that events add up to
@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # `as` tells type checkers that a name is public
     from debate_orchestrator.engine.library import find_risks as find_risks
     from debate_orchestrator.engine.library import load_format as load_format
     from debate_orchestrator.engine.library import open_debate as open_debate
-    from debate_orchestrator.engine.library import open_judging as open_judging
+    from debate_orchestrator.engine.library import open_rejudging as open_rejudging
     from debate_orchestrator.engine.library import read_journal as read_journal
     from debate_orchestrator.engine.library import rejudge as rejudge
     from debate_orchestrator.engine.library import render as render
@@ -81,7 +81,7 @@ _MODULES = {
     "core.format": "Format",
     "core.settings": "Settings",
     "core.state": "DebateState",
-    "engine.library": "DebateResult find_risks load_format open_debate open_judging read_journal rejudge render "
+    "engine.library": "DebateResult find_risks load_format open_debate open_rejudging read_journal rejudge render "
     "resume run",
     "host.step": "StepResult step",
     "reports.model": "ReportModel",

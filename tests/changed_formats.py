@@ -24,7 +24,7 @@ from debate_orchestrator.util.errors import DebateError
 SHIPPED = ("adversarial", "claim", "panel", "question", "transcript")
 KINDS = ("text", "url", "boolean", "number", "choice", "choices", "list", "object", "scores", "turn", "turns")
 _OPTIONS = ("a", "b", "tie", "both", "consensus", "decisive", "held", "none", "x y")
-_WHEN = {"round": None, "rounds_at_least": None, "strictness": None, "option": ()}
+_WHEN = {"round": None, "rounds_at_least": None, "strictness": None, "setting": ()}
 _MOST_EVENTS = 80
 
 
@@ -67,7 +67,7 @@ def _in_phases(data: dict[str, Any], chance: random.Random) -> tuple[str, dict[s
             {"reply": chance.choice([*data["shapes"], "text"])},
             {"seats": chance.sample(["a", "b", "judge", "rapporteur", "clerk"], chance.randint(1, 2))},
             {"triggered_by": chance.choice(["convergence", "findings", None])},
-            {"option": chance.choice(["each round", "blind", "issues", "brief", None])},
+            {"enabled_by": chance.choice(["each round", "blind", "issues", "brief", None])},
         ]
     )
     data[group][n] |= change

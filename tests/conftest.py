@@ -264,9 +264,9 @@ def plain_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server
 @pytest.fixture
 def server(plain_server: Server) -> Server:
     """A server in the vendor's place, whose models take part in tournaments."""
-    import contests
+    import small_tournaments
 
-    plain_server.say = contests.replied
+    plain_server.say = small_tournaments.replied
     return plain_server
 
 

@@ -204,9 +204,9 @@ def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
 # Mirrors, quorums, and what a format leaves open
 
 SPEECH = phase("speech", "a", "b")
-OPEN = make_format(before=[BALLOT | {"option": "blind"}], round=[SPEECH, BALLOT | {"option": "each round"}])
+OPEN = make_format(before=[BALLOT | {"enabled_by": "blind"}], round=[SPEECH, BALLOT | {"enabled_by": "each round"}])
 NUMBERED = {side: PLAIN["seats"][side] | {"name": f"Speaker {n}"} for n, side in enumerate("ab", start=1)}
-SILENT = make_format(seats={side: PLAIN["seats"][side] for side in "ab"}, after=[], judged_by="plain")
+SILENT = make_format(seats={side: PLAIN["seats"][side] for side in "ab"}, after=[], judged_by_format="plain")
 ALONE = make_format(**ONE_SIDED)
 
 

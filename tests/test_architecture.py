@@ -1,4 +1,4 @@
-"""The house keeps its laws: who may import whom, who may use which library, how large a room may be."""
+"""Import rules, allowed libraries and the size limit of modules."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ def test_turns_at_once_do_not_hear_each_other(phase: str) -> None:
 
 
 def test_all_seats_hear_what_was_said_before() -> None:
-    """A turn hears every speech of earlier stages, the forced ones too, in the agenda's order."""
+    """A turn hears every speech of earlier stages, the forced ones too, in the order of the stages."""
     made = shown(play_events(script_of(**converging(1)), rounds=2))
     ids = [
         *(f"1.{phase}.{side}" for phase in ("opening", "challenge", "rebuttal", "divergence") for side in "ab"),

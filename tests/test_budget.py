@@ -220,14 +220,14 @@ def test_it_adds_up() -> None:
     made = estimate_debate(first())
     priced = {"a": SONNET, "b": SONNET, "judge": OPUS}
 
-    assert made.cost == pytest.approx(sum(line.cost for line in made.bill.lines))
-    for line in made.bill.lines:
+    assert made.cost == pytest.approx(sum(line.cost for line in made.costs.lines))
+    for line in made.costs.lines:
         assert line.cost == pytest.approx(pricing.cost(priced[line.seat], line.usage))
 
 
 def test_the_cache_is_counted_on() -> None:
     """A debate of three rounds costs well under what it would without a cache, and reads more than it sends anew."""
-    tokens = estimate_debate(first(cast=cast(OPUS, OPUS, OPUS))).bill.total.usage
+    tokens = estimate_debate(first(cast=cast(OPUS, OPUS, OPUS))).costs.total.usage
     spent = pricing.cost(OPUS, tokens)
     plain = pricing.cost(OPUS, Usage(uncached_input=tokens.input, output=tokens.output))
 
@@ -253,7 +253,7 @@ def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
     judged = first(cast=cast(f"rehearse:{SONNET}", f"rehearse:{SONNET}", OPUS))
 
     assert estimate_debate(mixed).sentence() == "no calls; a person's turns cost nothing"
-    assert {line.seat for line in estimate_debate(judged).bill.lines} == {"judge"}
+    assert {line.seat for line in estimate_debate(judged).costs.lines} == {"judge"}
     assert estimate_debate(mixed, rehearsal=True).cost > 0.01
 
 
@@ -262,7 +262,7 @@ def test_some_seats_are_no_calls(who: str) -> None:
     """A host, a person or a recording is never called."""
     made = estimate_debate(opened_event(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
 
-    assert {line.seat for line in made.bill.lines} == {"judge"}
+    assert {line.seat for line in made.costs.lines} == {"judge"}
     assert made.has_slow_seats == (who != "replay:x.jsonl")
 
 

@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import changed_formats
-import contests
 import debates
 import journals
 import pytest
+import small_tournaments
 from conftest import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -159,8 +159,8 @@ def test_a_public_site_starts_beside_a_journal_that_can_not_be_reported(here: Pa
 def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_draws: None) -> None:
     """A journal with right hashes and an event in the wrong place is a damaged debate of its tournament, by its name;
     the others are run, rated and told."""
-    held = contests.tournament(topics=1)
-    contests.run_tournament(held)
+    held = small_tournaments.tournament(topics=1)
+    small_tournaments.run_tournament(held)
     path = Path(held.journal_path(held.schedule[0].id))
     data = [json.loads(line)["event"] for line in path.read_bytes().splitlines()]
     path.write_bytes(chained([*data[:2], data[-1], *data[2:]]))
@@ -169,7 +169,9 @@ def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_dr
         done = debate("tournament", verb, "held")
         assert path.name in done.out + done.err and "out of turn" in done.out + done.err, (verb, done)
         assert done.code != 2 or verb == "resume", (verb, done)
-    assert contests.statuses(contests.runner(held)) == ["unusable"] + ["complete"] * (len(held.schedule) - 1)
+    assert small_tournaments.statuses(small_tournaments.runner(held)) == ["unusable"] + ["complete"] * (
+        len(held.schedule) - 1
+    )
 
 
 def test_what_breaks_a_journal_is_kept_as_its_cause(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

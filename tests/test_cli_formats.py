@@ -46,7 +46,7 @@ def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:
     assert ran.out.startswith("Small (mine)\n")
     assert "\nround 1\n  1.speech.a\n" in ran.out and "Rubric mine, 0 to 5:\n  wit: Is it funny" in ran.out
     output = debate("formats", "mine/format.yaml", "--json").json
-    assert (output["format"]["name"], output["agenda"][0]["turns"]) == ("mine", ["1.speech.a"])
+    assert (output["format"]["name"], output["stages"][0]["turns"]) == ("mine", ["1.speech.a"])
 
 
 def test_its_mistakes_are_reported(debate: Run, here: Path) -> None:

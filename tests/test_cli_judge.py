@@ -34,7 +34,7 @@ def recorded(here: Path) -> Path:
 
 def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
     """The other judge's verdict is beside the first, in a report and a journal of its own; the old ones are as
-    they were. Judging twice, and judging a judging, overwrites nothing. A journal that is called something else is
+    they were. Judging twice, and judging a re-judging, overwrites nothing. A journal that is called something else is
     known by how it begins."""
     before = Path(OLD).read_bytes()
     ran = debate("judge", OLD, "--judge", f"replay:{OTHER}")
@@ -94,7 +94,7 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
 
 
 def test_a_host_judges(debate: Run, here: Path) -> None:
-    """A judging that waits for its host says whose turn it is, and the command that takes it: that is no error."""
+    """A re-judging that waits for its host says whose turn it is, and the command that takes it: that is no error."""
     write_journal(here / OLD, play_events())
     ran = debate("judge", OLD, "--judge", "host", "--output", "h.md")
     output = debate("judge", OLD, "--judge", "host", "--output", "i.md", "--json")
@@ -106,13 +106,14 @@ def test_a_host_judges(debate: Run, here: Path) -> None:
         "waiting", "i.journal.jsonl", ["1.verdict.judge"]
     )  # fmt: skip
     other_speaker = debate("resume", "h.journal.jsonl", "--a", "rehearse")
-    assert other_speaker.code == 2 and "has the speeches of the debate that is judged again" in other_speaker.err
+    assert other_speaker.code == 2 and "the speeches of a are replayed" in other_speaker.err
     assert debate("resume", "h.journal.jsonl", "--model", "rehearse").code == 0
 
 
 def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:
-    """Of a judging that is interrupted the ballots alone count as its replies. `resume` puts a person before a ballot
-    though the speeches are of no seat that can be called, and so does a host's cast that is changed to a person."""
+    """Of a re-judging that is interrupted the ballots alone count as its replies. `resume` puts a person before a
+    ballot though the speeches are of no seat that can be called, and so does a host's cast that is changed to a
+    person."""
     Path("talk.md").write_text(TALK, encoding="utf-8")
     debate("judge", "talk.md", "--judge", "host")
     with continue_debate("talk.judged.journal.jsonl", ignore_consent) as session:
@@ -131,7 +132,7 @@ def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:
 
 
 def test_a_transcripts_speeches_take_no_time(debate: Run, here: Path) -> None:
-    """The estimate of a judging by models tells of no other seats: the speeches are there."""
+    """The estimate of a re-judging by models tells of no other seats: the speeches are there."""
     Path("talk.md").write_text(TALK, encoding="utf-8")
     ran = debate("judge", "talk.md", "--judge", "command:cat")
 

@@ -142,7 +142,7 @@ def test_the_newest_debate_is_taken(debate: Run) -> None:
         assert "Using debate-report.rehearsed-2.journal.jsonl, the newest debate of this folder." in newest.err
         assert "using its journal debate-report.rehearsed.journal.jsonl." in named.err
         assert (newest.code, named.code, newest.err.count("Next: ")) == (0, 0, 1)
-    # A judging that was only rehearsed is newer, and is never meant.
+    # A re-judging that was only rehearsed is newer, and is never meant.
     assert debate("judge", "debate-report.rehearsed-2.journal.jsonl", "--judge", "rehearse").code == 0
     for verb in ("report", "check"):
         said = "Using debate-report.rehearsed-2.journal.jsonl, the newest debate of this folder that is no rehearsed"

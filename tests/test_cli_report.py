@@ -286,7 +286,7 @@ def test_it_is_printed(debate: Run, two: list[str]) -> None:
     assert debate("compare", two[0], "again.md").out == ran.out  # a report stands for its journal
     assert (made["schema"], made["status"], made["report"]) == (1, "compared", None)
     assert set(made["comparison"]["winners"]) == {"1", "2"}
-    assert made["comparison"]["runs"]["heads"][0] == "Run"
+    assert made["comparison"]["runs"]["headers"][0] == "Run"
 
 
 def test_it_is_written(debate: Run, two: list[str]) -> None:

@@ -114,7 +114,7 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "16 calls, about" in report
     misspelt = debate("run", "Do we?", "--rehearse", "--rounds=1", "--a=anthropic:claude-sonet-5-5", "--max-cost=2")
     assert misspelt.code == 0 and [line[:60] for line in misspelt.err.splitlines()[-3:]] == [
-        "Next: mend what is said below. Then set ANTHROPIC_API_KEY, or n"[:60],
+        "Next: fix the problems listed below. Then set ANTHROPIC_API_KEY, or n"[:60],
         "debate: warning, for the real debate: anthropic:claude-sonet-5-5"[:60],
         "debate: warning, for the real debate: max_cost: a cap can't be kept"[:60],
     ]

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import contests
 import pytest
+import small_tournaments
 from conftest import Run
 from messages_server import Server
 from started import started
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("few_draws")
 def spec(here: Path) -> Path:
     """A spec file of three models and one topic."""
     path = here / "spec.yaml"
-    path.write_text(to_yaml(contests.spec_data(1)), encoding="utf-8")
+    path.write_text(to_yaml(small_tournaments.spec_data(1)), encoding="utf-8")
     return path
 
 
@@ -132,7 +132,7 @@ def test_mistakes(
 def test_what_a_spec_may_do_is_asked_once(debate: Run, spec: Path) -> None:
     """A program in a spec needs consent, which is remembered for the file and the folder; a copy of the folder needs
     it again."""
-    given = contests.spec_data(1, models=["command:cat", *contests.spec_data()["models"][:1]])
+    given = small_tournaments.spec_data(1, models=["command:cat", *small_tournaments.spec_data()["models"][:1]])
     spec.write_text(to_yaml(given), encoding="utf-8")
     refused = debate("tournament", "run", "spec.yaml", "--to", "out")
     planned = debate("tournament", "plan", "spec.yaml", "--trust")
@@ -146,7 +146,9 @@ def test_what_a_spec_may_do_is_asked_once(debate: Run, spec: Path) -> None:
 @pytest.mark.slow
 def test_a_folder_from_elsewhere_is_asked_about(debate: Run, spec: Path, server: Server) -> None:
     """A folder that was copied here with a server in its spec is continued only after consent."""
-    given = contests.spec_data(1, models=[f"anthropic:m@{server.url}", *contests.spec_data()["models"][:1]])
+    given = small_tournaments.spec_data(
+        1, models=[f"anthropic:m@{server.url}", *small_tournaments.spec_data()["models"][:1]]
+    )
     spec.write_text(to_yaml(given), encoding="utf-8")
     assert debate("tournament", "run", "spec.yaml", "--to", "out", "--trust").code == 0
     assert debate("tournament", "resume", "out").code == 0

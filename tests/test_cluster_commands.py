@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import contests
 import pytest
+import small_tournaments
 from conftest import CommandResult, Run
 from corpus import for_each
 from postgres import Postgres
@@ -36,7 +36,7 @@ def spec(here: Path) -> None:
 
 
 def write_spec(**changes: Any) -> None:
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, **changes)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, **changes)), encoding="utf-8")
 
 
 def data(where: str) -> dict[str, bytes]:
@@ -289,16 +289,23 @@ def test_without_the_extra(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_same_tournament(here: Path) -> None:
     """A tournament is known by what its debates depend on: added models, caps and limits make no other of it."""
-    name = folder.identity(contests.spec())
-    more = folder.add_model(contests.tournament(), model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"}))
+    name = folder.identity(small_tournaments.spec())
+    more = folder.add_model(
+        small_tournaments.tournament(), model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"})
+    )
 
     assert (
         folder.identity(more.spec)
         == name
-        == folder.identity(contests.spec(max_cost=3, limits={"anthropic": {"requests": 9}}))
+        == folder.identity(small_tournaments.spec(max_cost=3, limits={"anthropic": {"requests": 9}}))
     )
     assert (
-        len({folder.identity(contests.spec(**change)) for change in ({}, {"seed": 2}, {"tag": "b"}, {"rounds": 2})})
+        len(
+            {
+                folder.identity(small_tournaments.spec(**change))
+                for change in ({}, {"seed": 2}, {"tag": "b"}, {"rounds": 2})
+            }
+        )
         == 4
     )
 

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock
 
-import contests
 import psycopg
 import pytest
+import small_tournaments
 from corpus import for_each
 from postgres import Line, Postgres, line
 from procrastinate import App
@@ -263,7 +263,7 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
     async def play() -> list[tuple[int, int, float]]:
         rows = []
         async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
-            run = Coordinator(stored, contests.tournament(topics=1))
+            run = Coordinator(stored, small_tournaments.tournament(topics=1))
             await run.register()
             for debate_id in ("d", "e"):
                 await begun(ClusterBudget(stored, run.id), debate_id)
@@ -279,7 +279,7 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
 def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, here: Path) -> None:
     """A row of a debate that holds what no worker writes is reported in a sentence, once, and counts as unusable; the
     other rows are read. A row that is of no debate of the tournament counts for nothing."""
-    held = contests.tournament(topics=1)
+    held = small_tournaments.tournament(topics=1)
     good, *others = (scheduled.id for scheduled in held.schedule)
     columns = ["why = '{NULL}'", "cost = -1e308", "cost = 'NaN'", "cost = 'Infinity'", "status = 'won'"]
     notices: list[str] = []
@@ -342,8 +342,8 @@ def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monke
 
 def test_the_lines_of_another_debate(postgres_server: Postgres, database: str, here: Path) -> None:
     """A journal that the database has under the id of another debate is not written to the folder; all others are."""
-    held = contests.tournament("first", topics=1)
-    run = contests.run_tournament(held)
+    held = small_tournaments.tournament("first", topics=1)
+    run = small_tournaments.run_tournament(held)
     one, other = (scheduled.id for scheduled in held.schedule[:2])
     fetched: list[str] = []
 
@@ -353,7 +353,7 @@ def test_the_lines_of_another_debate(postgres_server: Postgres, database: str, h
             await stored.execute("DELETE FROM lines WHERE debate = %(other)s", other=other)
             copy = "INSERT INTO lines SELECT tournament, %(other)s, n, line FROM lines WHERE debate = %(one)s"
             await stored.execute(copy, one=one, other=other)
-            second = Coordinator(stored, contests.tournament("second", topics=1), on_fetched=fetched.append)
+            second = Coordinator(stored, small_tournaments.tournament("second", topics=1), on_fetched=fetched.append)
             await second.fetch_all()
             return second
 

@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import contests
 import pytest
+import small_tournaments
 from conftest import Run
 from messages_server import Server
 from postgres import Postgres
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 def write_spec(topics: int, **changes: Any) -> None:
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(topics, **changes)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(topics, **changes)), encoding="utf-8")
 
 
 def coordinator(url: str, *flags: str) -> Any:
@@ -71,7 +71,7 @@ def ratings(debate: Run, folder: str) -> dict[str, Any]:
 
 def decided(request: dict[str, Any]) -> str | None:
     """A speech, or a ballot whose winner follows from the judge and the motion."""
-    if (text := contests.replied(request)) is None:
+    if (text := small_tournaments.replied(request)) is None:
         return None
     motion = re.search(r"Motion (\d+)", json.dumps(request["messages"]))
     assert motion is not None

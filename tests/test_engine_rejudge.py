@@ -50,7 +50,7 @@ NEW = ("speaker",)
 
 
 def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
-    """A judging of a journal, driven to its end: recordings speak, and `speaker` judges."""
+    """A re-judging of a journal, driven to its end: recordings speak, and `speaker` judges."""
     with JournalWriter.create(path, opened) as journal:
         debate = fold(journal.events)
         sides = fold([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
@@ -92,7 +92,7 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("judges", [NEW, NEW * 3])
 def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judges: tuple[str, ...]) -> None:
-    """A question between two openings reaches the same turns in the second judging and in a judging of that: of the
+    """A question between two openings reaches the same turns in the second judging and in a re-judging of that: of the
     sides those that heard it, and every new judge in the same places."""
     first = opened_event(rounds=2)
     debate, events = fold([first]), list[Event]([first])
@@ -190,8 +190,8 @@ def taken_over(events: list[Event], turns: tuple[str, ...], spec: str) -> list[E
 
 @pytest.mark.parametrize("format", ["adversarial", "conversation"])
 def test_the_speakers_of_then_are_those_who_spoke(format: str) -> None:
-    """Of a side that was taken over, everyone who spoke for it is named, in a judging of the judging too, and none who
-    was given the seat after its last turn. A judge who is one of them has a conflict of interest."""
+    """Of a side that was taken over, everyone who spoke for it is named, in a re-judging of the judging too, and none
+    who was given the seat after its last turn. A judge who is one of them has a conflict of interest."""
     cast = {"a": ("command:one x",), "b": ("command:two",), "judge": ("host",)}
     if format == "adversarial":
         events, first = play_events(rounds=2, cast=cast), "1.opening.a"
@@ -432,7 +432,7 @@ def opened(text: str, **how: Any) -> list[Event]:
 
 
 def judged_document(text: str, **how: Any) -> tuple[DebateState, str]:
-    """A judging of a transcript, played to its end, and its report."""
+    """A re-judging of a transcript, played to its end, and its report."""
     events = opened(text, **how)
     debate = fold(events)
     debate, _ = play(debate)
@@ -454,7 +454,7 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
     ]
     assert costs_of(fold(opened(PLAIN))).lines == ()
     assert "**Rounds Completed:** 3 / 3" in report
-    assert "This is a judging of a recorded debate: “t.md” (digest ffffffffffff)." in report
+    assert "The debate judged here is an earlier one: “t.md” (digest ffffffffffff)." in report
     assert "Who spoke in it: Researcher A: “Ann”; Researcher B: “Bo”." in report
     assert "## Earlier Verdict" not in report
 

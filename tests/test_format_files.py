@@ -106,12 +106,24 @@ def test_former_names_are_read(here: Path) -> None:
     """A folder whose keys and kinds have the names of an earlier version is the same format, in templates too."""
     names = {"max_if_insisted": "insist", "max": "most", "min": "least", "announcements": "labels", "options": "of"}
     names |= {"converged_again": "persisted", "target_words": "words", "triggered_by": "on", "simultaneous": "at once"}
-    names |= {"object": "record", "boolean": "flag"}
-    text, rubric, speech = FORMAT, RUBRIC, "{{ words }} {{ turn.phase.words }} {{ labels.persisted }}"
+    names |= {
+        "object": "record",
+        "boolean": "flag",
+        "enabled_by": "option",
+        "setting": "option",
+        "id_prefix": "numbered",
+    }
+    names |= {"judged_by_format": "judged_by", "speeches only": "transcript"}
+    kept = (
+        FORMAT + "  list: {points: {kind: list, id_prefix: P, when: {setting: [issues]}, fields: {x: {kind: text}}}}\n"
+    )
+    kept += "report: speeches only\njudged_by_format: mine\n"
+    kept = kept.replace("    order: simultaneous\n", "    order: simultaneous\n    enabled_by: each round\n", 1)
+    text, rubric, speech = kept, RUBRIC, "{{ words }} {{ turn.phase.words }} {{ labels.persisted }}"
     for name, former in names.items():
         text, rubric = (re.sub(rf"\b{name}\b", former, file) for file in (text, rubric))
     folder = str(write_format(here / "former" / "mine", format_yaml=text, rubric_yaml=rubric, speech_md_j2=speech))
-    assert loader.load(folder) == loader.load(str(write_format(here / "mine")))
+    assert loader.load(folder) == loader.load(str(write_format(here / "mine", format_yaml=kept)))
     assert not format_check.find_problems(folder)
 
 

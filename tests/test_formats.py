@@ -1,5 +1,5 @@
-"""Formats read from prompts/: what the shipped ones say, the agenda that is shown of them, the bounds of their numbers,
-and how what does not fit a model is reported."""
+"""Formats read from prompts/: what the shipped ones say, the stages that are shown of them, the bounds of their
+numbers, and how what does not fit a model is reported."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import journals
 import pytest
 from conftest import Run
 from core import folding
-from core.folding import agenda as stages
 from core.folding import play_debate
+from core.folding import stages_of as stages
 from corpus import for_each
 from own_formats import EXTENDING, FILES, FORMAT, write_format
 from pydantic import model_validator
@@ -91,7 +91,7 @@ def _setting(name: str, chosen: bool) -> str:
 
 
 @for_each([1, 2, 3, 8])
-def test_the_agenda_shown_is_the_one_played(rounds: int) -> None:
+def test_the_stages_shown_are_those_played(rounds: int) -> None:
     """What is shown of a format before the first speech is what a debate of that size goes through."""
     shown = loader.stage_list(loader.load("adversarial"), rounds, "strict", _setting)
     plain = [tuple(ids) for _, how, ids in shown if "only" not in how and "unless" not in how]
@@ -99,7 +99,7 @@ def test_the_agenda_shown_is_the_one_played(rounds: int) -> None:
     assert plain == [tuple(turn.id for turn in stage) for stage in play_debate(rounds, 1).stages]
 
 
-def test_the_agenda_says_how_a_stage_comes_about() -> None:
+def test_it_is_said_how_a_stage_comes_about() -> None:
     """Stages are reported by their round, in turn or at once, and what depends on a finding says so."""
     shown = loader.stage_list(loader.load("adversarial"), 2, "lenient", _setting)
     assert shown[0] == ("before", "alone, only if blind", ["start.blind.judge"])

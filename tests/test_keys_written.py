@@ -7,10 +7,10 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-import contests
 import pytest
+import small_tournaments
 from conftest import STATED, CommandResult, Run
-from contests import import_rows, row, write_rows
+from small_tournaments import import_rows, row, write_rows
 from web_visitor import visiting
 
 from debate_orchestrator.reports import filing
@@ -135,10 +135,10 @@ def test_a_spec_with_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be written into a tournament's folder without the key, and no debate would then be the schedule's."""
     monkeypatch.setenv("DEBATE_KEY_X", KEY)
     topics = [{"id": f"t-{KEY}", "motion": f"Motion {KEY} holds.", "category": "c"}]
-    models = [{"name": KEY, "spec": contests.OPUS}, contests.SONNET]
+    models = [{"name": KEY, "spec": small_tournaments.OPUS}, small_tournaments.SONNET]
 
     with pytest.raises(BadSettings) as caught:
-        parse_spec({**contests.spec_data(), "topics": topics, "models": models})
+        parse_spec({**small_tournaments.spec_data(), "topics": topics, "models": models})
     assert [problem.partition(": ")[0] for problem in caught.value.problems] == [
         "models[0].name",
         *(f"topics[0].{key}" for key in ("id", "motion", "position_a", "position_b")),
@@ -149,7 +149,7 @@ def test_a_spec_with_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_journal_belongs_to_its_debate_without_a_secret(here: Path) -> None:
     """A secret that is learned while debates are held is in no journal; a debate stays the one of the schedule."""
-    held = contests.tournament()
+    held = small_tournaments.tournament()
     scheduled = held.schedule[0]
     redact.add_secret("Motion 0 holds.")
 

@@ -44,7 +44,7 @@ def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
 
 
 def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
-    """The judging of a debate that another journal holds; `root` is the debate where that is a judging too."""
+    """The judging of a debate that another journal holds; `root` is the debate where that is a re-judging too."""
     earlier_debate = earlier_debate_report(EarlierDebate(source="first.jsonl", digest=source, root=root))
     return debated(digest, **how).model_copy(update={"earlier_debate": earlier_debate})
 
@@ -144,7 +144,7 @@ def by(spec: str, event: Any) -> Any:
 
 
 def test_what_hangs_together_is_said() -> None:
-    """A judging again names the run whose speeches it judges; the same journal twice is named too."""
+    """A re-judging again names the run whose speeches it judges; the same journal twice is named too."""
     first = debated("1")
     made = compared(first, again("2", "1"), again("3", "9"), first)
 

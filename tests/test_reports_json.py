@@ -105,14 +105,14 @@ def test_evidence_recorded_debates_and_reviewers_are_reported() -> None:
     row = check("1.argument.a", archived="so.html", digest="1" * 64)
     script = {"1.argument.a": evidence(), "1.check.clerk": checks(row)}
     cited = read(any_report_model("claim", script, cast=FETCHED))["evidence"]["citations"][0]
-    recorded = read(again())["recorded"]
+    earlier_debate = read(again())["earlier_debate"]
     debate = reviewers.adversarial_entries(rounds=1)
     form = reviewers.review_form(debate)
     given = reviewers.gather_ballots(form, reviewers.ballot_for(form, "ada"), left_out=("x.yaml: no ballot.",))
     reviewed = read(build_report(debate, given))["reviewers"]
 
     assert (cited["archived"], cited["sha256"]) == ("so.html", "1" * 64)
-    assert (recorded["source"], recorded["speakers"]) == ("old.journal.jsonl", {"a": "host", "b": "host"})
+    assert (earlier_debate["source"], earlier_debate["speakers"]) == ("old.journal.jsonl", {"a": "host", "b": "host"})
     assert (reviewed["count"], reviewed["left_out"]) == (1, ["x.yaml: no ballot."])
     assert read(SHAPES["rehearsed"]())["run"]["kind"] == "rehearsed"
 

@@ -104,7 +104,7 @@ def test_a_rehearsal_says_so_first() -> None:
 )
 def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: tuple[str, ...], why: str) -> None:
     """Where stand-ins alone judged, or argued for a side, every form of the report and the screen says that there is no
-    winner, and none shows a headline; so does a judging of it by others."""
+    winner, and none shows a headline; so does a re-judging of it by others."""
     seats = {seat: (spec,) for seat, spec in zip(("a", "b", "judge"), cast, strict=True)}
     events = play_events(rounds=1, cast=seats)
     report = build_report(entries(events))
@@ -255,7 +255,7 @@ def test_it_is_reported() -> None:
     _, section = costs_shown(paid()).split(f"\n\n{SECTION}\n")
 
     assert section.replace("\u2060", "") == (
-        "\n| Seat | Phase | Calls | Input, fresh | Read from cache | Written to cache | Output | Cost |\n"
+        "\n| Seat | Phase | Calls | Input, uncached | Read from cache | Written to cache | Output | Cost |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
         "| Researcher A | opening | 1 | 1,000 | 20 | 340 | 5 | \\$0.2500 |\n"
         "| Researcher B | opening | 1 | 1,000 | 20 | 340 | 5 | \\$0.2500 |\n"

@@ -23,7 +23,7 @@ CONTEXT = ShapeContext(
     rounds=1,
     strictness="strict",
     issues=("I1", "I2"),
-    options=("x",),
+    settings_on=("x",),
 )
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import chat_batches
-import contests
 import pytest
+import small_tournaments
 from chat_batches import ChatBatches
-from contests import OPUS, runner, statuses
 from messages_server import Server
 from reply_codes import coded
+from small_tournaments import OPUS, runner, statuses
 from started import started
 
 from debate_orchestrator.core.costs import costs_of
@@ -44,7 +44,7 @@ def batches(held: Tournament, **options: Any) -> Batches:
 
 def ran(held: Tournament, **options: Any) -> TournamentRun:
     """A run in batches, to its end."""
-    return contests.run_tournament(held, batches=batches(held), **options)
+    return small_tournaments.run_tournament(held, batches=batches(held), **options)
 
 
 def stopped(held: Tournament, server: Server, *, cancel: bool = False) -> TournamentRun:
@@ -79,8 +79,8 @@ def calls_of(held: Tournament) -> int:
 def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
-    held = contests.tournament(topics=1, rehearse=False)
-    run = contests.run_tournament(held, batches=Batches(held.folder, quiet_seconds=0.2, first_poll=0.02))
+    held = small_tournaments.tournament(topics=1, rehearse=False)
+    run = small_tournaments.run_tournament(held, batches=Batches(held.folder, quiet_seconds=0.2, first_poll=0.02))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
 
     assert set(statuses(run)) == {"complete"} and server.requests == []
@@ -93,7 +93,7 @@ def test_a_tournament_runs_in_waves(server: Server) -> None:
 @pytest.mark.slow
 def test_the_cost_is_half(server: Server) -> None:
     """Replies of a batch cost exactly half of what the price list says of their tokens, in journals and standings."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     run = ran(held)
     replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
     usual = [pricing.cost(reply.spec, reply.usage) for reply in replies]
@@ -108,10 +108,10 @@ def test_the_cost_is_half(server: Server) -> None:
 @pytest.mark.slow
 def test_the_cap_counts_half(server: Server) -> None:
     """Under a cap a call counts with the price of a batch: what is too little for live calls is enough."""
-    held = contests.tournament("one", topics=1, rehearse=False)
+    held = small_tournaments.tournament("one", topics=1, rehearse=False)
     price = sum(standing.cost for standing in ran(held).statuses.values())
     expected = price * 1.9
-    capped = contests.tournament("two", topics=1, rehearse=False, max_cost=round(expected, 4))
+    capped = small_tournaments.tournament("two", topics=1, rehearse=False, max_cost=round(expected, 4))
     run = ran(capped)
 
     assert set(statuses(run)) == {"complete"}
@@ -123,7 +123,7 @@ def test_the_cap_counts_half(server: Server) -> None:
 def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) -> None:
     """A run that leaves while its batches are under way is continued by one that takes their results: no call is
     paid for twice, and each has one `CallIntended`."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     first = stopped(held, server, cancel=cancel)
     begun = len(server.batch_paid)
     second = ran(held)
@@ -136,10 +136,10 @@ def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) 
 
 def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
     """Without batches of its own, a run takes the results of an earlier run's and makes only the other calls."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     stopped(held, server)
     begun = len(server.batch_paid)
-    run = contests.run_tournament(held, batches=batches(held, creates_batches=False))
+    run = small_tournaments.run_tournament(held, batches=batches(held, creates_batches=False))
 
     assert set(statuses(run)) == {"complete"} and len(server.batch_paid) == begun
     assert len(server.requests) == len(held.schedule) * CALLS - begun == calls_of(held) - begun
@@ -148,7 +148,7 @@ def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
 @pytest.mark.slow
 def test_a_call_without_an_answer_is_made_alone(server: Server) -> None:
     """What expires, fails or is cancelled in a batch is on record and is asked again once, live, at the usual price."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     troubles = ("expired", "errored", "canceled")
     next_fault = cycle(troubles)
     server.batch_fault = lambda request: next(next_fault) if f"anthropic:{request['model']}" == OPUS else ""
@@ -176,7 +176,7 @@ def failures(held: Tournament) -> list[str]:
 @pytest.mark.slow
 def test_results_that_come_in_part_are_asked_for_again(server: Server) -> None:
     """Where a gateway once sends a page in place of a batch's results, or not all of them, no call is made again."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     server.results = lambda text, n: PARTS[n](text) if n < 2 else text
     run = ran(held)
 
@@ -187,7 +187,7 @@ def test_results_that_come_in_part_are_asked_for_again(server: Server) -> None:
 def test_results_that_never_come_whole(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results that are not whole for as long as they are asked for stop the debates, which say why. None of the calls
     has failed, and a later run takes the results."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     server.results = lambda text, n: PARTS[1](text)
     with monkeypatch.context() as patched:
         patched.setattr(batches_module, "LIMITS", LIMITS._replace(retry_for=0.2))
@@ -207,7 +207,7 @@ TOO_LATE = '{"batch": "x", "model": "m", "at": 1e17, "calls": []}\n'
 @pytest.mark.parametrize("text", ["{}\n", "{}", "my notes", '{"batch": "x", "id": "y"}\n{"bat', "\nmine\n{", TOO_LATE])
 def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> None:
     """A file that this program did not write is refused, and not a byte of it is lost."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     path = Path(held.folder, "batches.jsonl")
     path.write_text(text)
     with pytest.raises(BadFile, match=r"batches\.jsonl: line \d was not written by this program"):
@@ -218,7 +218,7 @@ def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> Non
 @pytest.mark.slow
 def test_a_call_under_another_model_is_reported(server: Server) -> None:
     """A record that has a call in a batch of another model's is reported as a bad file, and nothing waits for it."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     stopped(held, server)
     path = Path(held.folder, "batches.jsonl")
     path.write_text(path.read_text().replace(OPUS, "anthropic:another"))
@@ -230,7 +230,7 @@ def test_a_call_under_another_model_is_reported(server: Server) -> None:
 
 def test_cancelling_ends_what_waits_for_a_batch(here: Path) -> None:
     """A task that waits for an answer is cancelled as any other, and its call goes into no batch."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
 
     async def play() -> None:
         waiting = batches(held)
@@ -245,7 +245,7 @@ def test_cancelling_ends_what_waits_for_a_batch(here: Path) -> None:
 
 def test_two_journals_with_one_nonce_share_no_call(here: Path) -> None:
     """The second debate is told so: the answer to both could go to one of them alone."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
 
     async def play() -> None:
         waiting = batches(held)
@@ -265,7 +265,7 @@ def test_other_models_are_called_live(server: Server) -> None:
     """A model of a server that has no batches is called alone, beside the batches of the others."""
     elsewhere = {"name": "own", "spec": f"anthropic:own@{server.url}", "price": {"input": 1, "output": 1}}
     models = [OPUS, elsewhere]
-    held = contests.tournament(topics=1, rehearse=False, models=models)
+    held = small_tournaments.tournament(topics=1, rehearse=False, models=models)
     run = ran(held)
 
     assert set(statuses(run)) == {"complete"}
@@ -279,14 +279,14 @@ def openai_tournament(monkeypatch: pytest.MonkeyPatch, server: ChatBatches) -> T
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     models = [{"name": name, "spec": f"openai:{name}", "price": {"input": 2, "output": 8}} for name in "xyz"]
     judges = {"from": models[2:], "panel": 1}
-    return contests.tournament(topics=1, rehearse=False, models=models[:2], judges=judges)
+    return small_tournaments.tournament(topics=1, rehearse=False, models=models[:2], judges=judges)
 
 
 def chat_reply(body: dict[str, Any]) -> str:
     """A ballot of the shape that a request asks for, or a speech."""
     if "response_format" not in body:
         return "This is what is said."
-    ballot = contests.fitting(body["response_format"]["json_schema"]["schema"], body["model"])
+    ballot = small_tournaments.fitting(body["response_format"]["json_schema"]["schema"], body["model"])
     return coded(body["messages"][-1]["content"], ballot)
 
 
@@ -319,7 +319,7 @@ def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
     """A command that is killed between the creation of its batches and their results is continued by `resume`, and
     no call is paid for twice; the cluster is refused."""
-    Path("spec.json").write_text(json.dumps(contests.spec_data(1)))
+    Path("spec.json").write_text(json.dumps(small_tournaments.spec_data(1)))
     server.batches_open = True
     with started("tournament", "run", "spec.json", "--to", "held", "--batch", "--no-reports", folder=here) as process:
         while len(server.batches) < 3:
@@ -339,7 +339,7 @@ def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
 
 def test_a_plan_shows_the_halved_cost(debate: Any) -> None:
     """`plan --batch` costs half of a plan, at every end of its range, and promises no time."""
-    Path("spring.yaml").write_text(json.dumps(contests.spec_data(1, max_cost=50)), encoding="utf-8")
+    Path("spring.yaml").write_text(json.dumps(small_tournaments.spec_data(1, max_cost=50)), encoding="utf-8")
     plans = [debate("tournament", "plan", *flags, "spring.yaml", "--json").json for flags in ((), ("--batch",))]
     usual, batched = (plan["usd"] for plan in plans)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import OPUS, SONNET, import_rows, row, spec, tournament, write_rows
 from corpus import for_each
+from small_tournaments import OPUS, SONNET, import_rows, row, spec, tournament, write_rows
 
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament import ratings as fitting

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import import_rows, ratings, row, table, write_rows
 from corpus import for_each
 from journals import EARLIER
+from small_tournaments import import_rows, ratings, row, table, write_rows
 
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.journal_rows import read_rows

@@ -8,14 +8,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import contests
 import pytest
 import scripted_debates
+import small_tournaments
 from conftest import Run
-from contests import OPUS, SONNET
 from core import folding
 from debates import opened_event, play_events
 from journals import write_journal
+from small_tournaments import OPUS, SONNET
 
 from debate_orchestrator.core.events import Noted, Opened, Reassigned, Spoke
 from debate_orchestrator.core.fold import apply, fold
@@ -72,11 +72,11 @@ def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
 
     assert [(row.pro, row.con, row.winner) for row in rows.debates] == [("one", "two", "con")]
     assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("second", 1)}
-    decided = "decided by the judging that was begun first: x/1.journal.jsonl of x/c.journal.jsonl."
+    decided = "decided by the re-judging that was begun first: x/1.journal.jsonl of x/c.journal.jsonl."
     assert {note for note in rows.notes if "judg" in note} == {
         "A journal is left out: x/2.journal.jsonl: stand-ins argued the debate, or judge it again.",
         f"1 debate without a judge {decided}",
-        "In 1 debate without a judge a later judging has another winner than the first: x/0.journal.jsonl of "
+        "In 1 debate without a judge a later re-judging has another winner than the first: x/0.journal.jsonl of "
         "x/c.journal.jsonl.",
     }
 
@@ -151,7 +151,7 @@ def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
     ]
     for changed, why in (
         (forged, "its speeches are not those of x/1.journal.jsonl."),
-        (judging[:-1], "its judging is not finished."),
+        (judging[:-1], "its re-judging is not finished."),
     ):
         again.unlink()
         write_journal(again, changed)
@@ -210,8 +210,8 @@ def test_no_journal_is_passed_over(here: Path) -> None:
     assert [row.id for row in rows.debates] == ["d"]
     assert {note, "The import noted: “All is 'well'.”", hidden} <= {*rows.notes}
 
-    held = contests.tournament("held", topics=1, models=[OPUS, SONNET])
-    contests.run_tournament(held)
+    held = small_tournaments.tournament("held", topics=1, models=[OPUS, SONNET])
+    small_tournaments.run_tournament(held)
     shutil.copy("x/1.journal.jsonl", "held/stray.journal.jsonl")
     rows = read_rows("held")
     assert {row.id for row in rows.debates} == {debate.id for debate in held.schedule}

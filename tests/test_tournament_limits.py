@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-import contests
 import pytest
+import small_tournaments
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
@@ -164,8 +164,8 @@ def test_a_call_waits_before_it_is_announced() -> None:
 @pytest.mark.parametrize(("after", "waits"), [("601", False), ("599", True)])
 def test_a_long_pause_pauses_the_debate(after: str, waits: bool) -> None:
     """A call that would wait for longer than it is retried pauses its debate; a shorter pause is waited for."""
-    limiters = Limiters(contests.spec(rehearse=False, retry_for=600))
-    gate, stop = limiters.gate(contests.OPUS), asyncio.Event()
+    limiters = Limiters(small_tournaments.spec(rehearse=False, retry_for=600))
+    gate, stop = limiters.gate(small_tournaments.OPUS), asyncio.Event()
     gate.on_response(429, {"retry-after": after})
 
     async def admit() -> bool:
@@ -218,7 +218,7 @@ def test_servers_have_their_own_allowances() -> None:
     ours, theirs = "openai:m@https://one.example.org/v1", "openai:m@https://two.example.org/v1"
     same = "openai:n@https://ONE.example.org/v2"
     models = [ours, theirs, same, "openai:gpt-5.1"]
-    limiters = Limiters(contests.spec(models=models, rehearse=False, limits={"openai": {"tokens": 1_000}}))
+    limiters = Limiters(small_tournaments.spec(models=models, rehearse=False, limits={"openai": {"tokens": 1_000}}))
 
     first = {spec: limiters.limiters_of(spec)[0] for spec in models}
     assert first[ours] is first[same] and len({id(limiter) for limiter in first.values()}) == 3

@@ -7,8 +7,8 @@ import signal
 import time
 from pathlib import Path
 
-import contests
 import pytest
+import small_tournaments
 from conftest import Run
 from messages_server import Server
 from postgres import Postgres
@@ -28,8 +28,8 @@ def spec(here: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     """A spec file of three models and one topic, and the server that answers for the models."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-    server.say = contests.replied
-    Path("spec.json").write_text(json.dumps(contests.spec_data(1, max_cost=5)), encoding="utf-8")
+    server.say = small_tournaments.replied
+    Path("spec.json").write_text(json.dumps(small_tournaments.spec_data(1, max_cost=5)), encoding="utf-8")
     return server
 
 
@@ -68,7 +68,7 @@ def test_a_second_process_is_refused(debate: Run, spec: Server) -> None:
 
 def test_a_run_in_batches_is_refused_too(debate: Run, spec: Server) -> None:
     """The lock of the folder is that of its batches: a second run in batches reads and writes none of them."""
-    contests.tournament(topics=1, rehearse=False)
+    small_tournaments.tournament(topics=1, rehearse=False)
     with folder.lock("held"):
         ran = debate(*RESUME, "--batch")
 
@@ -78,7 +78,7 @@ def test_a_run_in_batches_is_refused_too(debate: Run, spec: Server) -> None:
 @pytest.mark.slow
 def test_workers_and_a_process_exclude_each_other(debate: Run, here: Path, postgres_server: Postgres) -> None:
     """While workers run a folder's debates for one process, others may have them run too, and none runs them itself."""
-    Path("spec.json").write_text(json.dumps(contests.spec_data(1)), encoding="utf-8")
+    Path("spec.json").write_text(json.dumps(small_tournaments.spec_data(1)), encoding="utf-8")
     url = postgres_server.url(postgres_server.database())
     with started(*RUN, "--rehearse", "--cluster", url) as first:
         first.hear("Workers take the debates")
@@ -96,7 +96,7 @@ def test_workers_and_a_process_exclude_each_other(debate: Run, here: Path, postg
 
 def test_a_lock_that_is_a_link_is_refused(debate: Run, here: Path, outside: Path) -> None:
     """A folder from elsewhere can't have a file made where its lock leads."""
-    contests.tournament(topics=1)
+    small_tournaments.tournament(topics=1)
     Path("held/.lock").symlink_to(outside / "made")
     ran = debate(*RESUME)
 

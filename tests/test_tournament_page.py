@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import page_reading
 import pytest
 from conftest import Run
-from contests import import_rows, row
 from hostile_texts import NASTY
 from page_reading import Page
+from small_tournaments import import_rows, row
 
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.util import resources

@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import contests
 import pytest
-from contests import HAIKU, JUDGES, OPUS, SONNET, spec_data
+import small_tournaments
 from corpus import for_each
+from small_tournaments import HAIKU, JUDGES, OPUS, SONNET, spec_data
 
 from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
@@ -27,10 +27,10 @@ def problems(**changes: Any) -> str:
 
 def test_the_same_spec_makes_the_same_schedule() -> None:
     """A schedule depends on its spec alone; another tag or seed changes who judges, and the tag the debates' seeds."""
-    first, again = make_schedule(contests.spec(6)), make_schedule(contests.spec(6))
+    first, again = make_schedule(small_tournaments.spec(6)), make_schedule(small_tournaments.spec(6))
     reseeded, renamed = (
-        make_schedule(contests.spec(6, seed=5)),
-        make_schedule(contests.spec(6, tag="other")),
+        make_schedule(small_tournaments.spec(6, seed=5)),
+        make_schedule(small_tournaments.spec(6, tag="other")),
     )
 
     assert first == again and len({debate.id for debate in first}) == 36
@@ -42,18 +42,20 @@ def test_the_same_spec_makes_the_same_schedule() -> None:
 def test_swapped_sides_and_both_orders() -> None:
     """With swapped sides every pair meets both ways round on every topic, and `first: both` has each of these debates
     in both orders, if there are two."""
-    held = make_schedule(contests.spec(2, first="both"))
+    held = make_schedule(small_tournaments.spec(2, first="both"))
     met = Counter((one.topic, one.pro, one.con, one.first) for one in held)
 
     assert len(held) == 3 * 2 * 2 * 2 and set(met.values()) == {1}
     assert {(topic, con, pro, first) for topic, pro, con, first in met} == set(met)
-    assert len(make_schedule(contests.spec(2, first="both", format="question"))) == 3 * 2 * 2  # both speak at once
+    assert (
+        len(make_schedule(small_tournaments.spec(2, first="both", format="question"))) == 3 * 2 * 2
+    )  # both speak at once
 
 
 def test_balanced_sides_alternate() -> None:
     """With balanced sides each model of a pair is pro on every other topic, whatever the order of the models."""
-    held = make_schedule(contests.spec(6, sides="balanced"))
-    again = make_schedule(contests.spec(6, sides="balanced", models=[HAIKU, SONNET, OPUS]))
+    held = make_schedule(small_tournaments.spec(6, sides="balanced"))
+    again = make_schedule(small_tournaments.spec(6, sides="balanced", models=[HAIKU, SONNET, OPUS]))
     of_pair = [one.pro for one in held if {one.pro, one.con} == {OPUS, HAIKU}]
 
     assert all(one != other for one, other in pairwise(of_pair)) and len(of_pair) == 6
@@ -63,7 +65,7 @@ def test_balanced_sides_alternate() -> None:
 def test_judges_are_spread() -> None:
     """Balanced panels use every judge equally often on each topic and in all, and the rest of those who may judge is
     the reserve."""
-    held = make_schedule(contests.spec(4))
+    held = make_schedule(small_tournaments.spec(4))
     by_topic = Counter((one.topic, judge) for one in held for judge in one.judges)
 
     assert set(by_topic.values()) == {4}
@@ -74,8 +76,8 @@ def test_debaters_do_not_judge_themselves() -> None:
     """A debater's own model is on no panel of its debates, nor in the reserve; with `exclude: vendor` no model of its
     vendor is."""
     pool = [OPUS, SONNET, HAIKU, "openai:gpt-5.1"]
-    held = make_schedule(contests.spec(3, judges={"from": pool, "panel": 1}))
-    elsewhere = make_schedule(contests.spec(3, judges={"from": pool, "panel": 1, "exclude": "vendor"}))
+    held = make_schedule(small_tournaments.spec(3, judges={"from": pool, "panel": 1}))
+    elsewhere = make_schedule(small_tournaments.spec(3, judges={"from": pool, "panel": 1, "exclude": "vendor"}))
 
     assert all(not {one.pro, one.con} & {*one.judges, *one.reserve} for one in held)
     assert {one.judges for one in elsewhere} == {("openai:gpt-5.1",)}
@@ -83,8 +85,8 @@ def test_debaters_do_not_judge_themselves() -> None:
 
 def test_pairs_that_are_chosen() -> None:
     """Pairs may be listed, or be one model against all others."""
-    listed = make_schedule(contests.spec(1, pairs=[[OPUS, HAIKU]], sides="fixed"))
-    against = make_schedule(contests.spec(1, pairs={"against": HAIKU}, sides="fixed"))
+    listed = make_schedule(small_tournaments.spec(1, pairs=[[OPUS, HAIKU]], sides="fixed"))
+    against = make_schedule(small_tournaments.spec(1, pairs={"against": HAIKU}, sides="fixed"))
 
     assert [(one.pro, one.con) for one in listed] == [(OPUS, HAIKU)]
     assert [(one.pro, one.con) for one in against] == [(HAIKU, OPUS), (HAIKU, SONNET)]
@@ -103,12 +105,14 @@ def test_topics_from_files(tmp_path: Path) -> None:
 
     assert read[0] == read[1] == read[2]
     assert (read[0][0].position_a, read[0][0].position_b) == ("For.", "Against.")
-    assert contests.spec(1).topics[0].position_b == "Against the motion: Motion 0 holds."
+    assert small_tournaments.spec(1).topics[0].position_b == "Against the motion: Motion 0 holds."
 
 
 def test_lengths_of_phases() -> None:
     """Speeches are as long as the spec says, within what the format asks of a phase."""
-    changed = contests.spec(lengths={"opening": {"target_words": 30, "max_words": 40, "max_tokens": 500}}).loaded_format
+    changed = small_tournaments.spec(
+        lengths={"opening": {"target_words": 30, "max_words": 40, "max_tokens": 500}}
+    ).loaded_format
     (opening,) = (phase for phase in changed.phases() if phase.name == "opening")
     assert (opening.target_words, opening.max_words, opening.max_tokens) == (30, 40, 500)
     assert "asks for at least 70 words and at most 60" in problems(
@@ -183,7 +187,7 @@ def test_without_models() -> None:
 def test_a_price_of_ones_own() -> None:
     """A model that is not in the price table can be given a price, and then a cap."""
     tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 1, "output": 2}}
-    made = contests.spec(1, models=[OPUS, tuned], max_cost=5, rehearse=False)
+    made = small_tournaments.spec(1, models=[OPUS, tuned], max_cost=5, rehearse=False)
     expected = estimate_tournament(made, make_schedule(made), 10)
 
     assert expected.unpriced_models == []
@@ -192,10 +196,12 @@ def test_a_price_of_ones_own() -> None:
 
 def test_what_a_tournament_takes() -> None:
     """The calls are counted exactly, the cost lies within its range, and the strictest limit decides on the time."""
-    made = contests.spec(2, rehearse=False)
+    made = small_tournaments.spec(2, rehearse=False)
     held = make_schedule(made)
     free = estimate_tournament(made, held, 1000)
-    slow = estimate_tournament(contests.spec(2, rehearse=False, limits={"anthropic": {"requests": 2}}), held, 1000)
+    slow = estimate_tournament(
+        small_tournaments.spec(2, rehearse=False, limits={"anthropic": {"requests": 2}}), held, 1000
+    )
     cost, low, high = free.cost()
 
     assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high
@@ -207,7 +213,9 @@ def test_a_limit_of_a_provider_holds_for_each_server() -> None:
     """Calls to two servers go side by side, each within the limit, so they take the time of the one with more."""
     one, other = (f"openai:m@https://{name}.example.org/v1" for name in ("one", "two"))
     limits = {"openai": {"requests": 1}}
-    apart = contests.spec(1, models=[one, other], judges={"from": [OPUS], "panel": 1}, rehearse=False, limits=limits)
+    apart = small_tournaments.spec(
+        1, models=[one, other], judges={"from": [OPUS], "panel": 1}, rehearse=False, limits=limits
+    )
     found = estimate_tournament(apart, make_schedule(apart), 1000)
     calls = {load.model: load.calls for load in found.models}
 

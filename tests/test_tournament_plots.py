@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from conftest import Run
-from contests import import_rows, row, write_rows
+from small_tournaments import import_rows, row, write_rows
 
 from debate_orchestrator.tournament import report as plots
 from debate_orchestrator.tournament.ratings import rate

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import import_rows, ratings, row
 from corpus import for_each
+from small_tournaments import import_rows, ratings, row
 
 from debate_orchestrator.tournament import ratings as fitting
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, panel_winner, winner_by_scores

@@ -9,12 +9,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import contests
 import pytest
+import small_tournaments
 from conftest import Run
-from contests import JUDGES, OPUS, runner, statuses
 from journals import EARLIER, reply_of, write_journal
 from messages_server import Server
+from small_tournaments import JUDGES, OPUS, runner, statuses
 
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.core.events import (
@@ -42,7 +42,7 @@ from debate_orchestrator.util.errors import BadFile
 
 PAIR: dict[str, Any] = {
     "topics": 1,
-    "pairs": [contests.spec_data()["models"][:2]],
+    "pairs": [small_tournaments.spec_data()["models"][:2]],
     "sides": "fixed",
     "rehearse": False,
 }
@@ -60,8 +60,8 @@ def events_of(held: Tournament, place: int = 0) -> list[Event]:
 def test_every_debate_has_a_journal(here: Path) -> None:
     """A run holds every debate of the schedule, each with the models, judges, first speaker and seed that stand
     there. Another run has nothing to do."""
-    held = contests.tournament(topics=1, first="balanced")
-    run = contests.run_tournament(held, concurrency=3)
+    held = small_tournaments.tournament(topics=1, first="balanced")
+    run = small_tournaments.run_tournament(held, concurrency=3)
 
     assert set(statuses(run)) == {"complete"}
     for debate in held.schedule:
@@ -77,7 +77,7 @@ def test_every_debate_has_a_journal(here: Path) -> None:
 def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     """A run that is told to stop leaves whole journals, and the next one ends with the same events as one that was
     never stopped, each turn answered once."""
-    held, whole = contests.tournament("stopped"), contests.tournament("whole")
+    held, whole = small_tournaments.tournament("stopped"), small_tournaments.tournament("whole")
     stop, seen = asyncio.Event(), list[Event | None]()
 
     def on_change(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
@@ -88,8 +88,8 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     first = runner(held, concurrency=4, on_change=on_change)
     asyncio.run(first.run(stop))
     left = len(runner(held).pending())
-    second = contests.run_tournament(held)
-    contests.run_tournament(whole)
+    second = small_tournaments.run_tournament(held)
+    small_tournaments.run_tournament(whole)
 
     assert 0 < left < len(held.schedule) and set(statuses(second)) == {"complete"}
     for one, other in zip(held.schedule, whole.schedule, strict=True):
@@ -103,12 +103,12 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
 def test_changed_prompts_are_noted(here: Path) -> None:
     """A debate that continues with other prompts than it began with says so in its journal; one that begins does
     not."""
-    held = contests.tournament(topics=1)
+    held = small_tournaments.tournament(topics=1)
     first = held.schedule[0]
     opened = held.make_opened(first)
     began = opened.model_copy(update={"prompts": opened.prompts | {"gone.j2": "0" * 64}})
     JournalWriter.create(held.journal_path(first.id), began).close()
-    contests.run_tournament(held)
+    small_tournaments.run_tournament(held)
 
     notes = [[event.detail for event in events_of(held, n) if isinstance(event, Noted)] for n in (0, 1)]
     assert notes == [["gone.j2 gone"], []]
@@ -117,10 +117,10 @@ def test_changed_prompts_are_noted(here: Path) -> None:
 def test_a_judge_who_fails_is_replaced(server: Server) -> None:
     """A judge whose replies can't be used gives way to one of the reserve, the panel is whole, and no debater is asked
     twice."""
-    held = contests.tournament(**PAIR)
+    held = small_tournaments.tournament(**PAIR)
     bad = held.schedule[0].judges[0]
-    server.say = lambda request: "no ballot" if asked_of(request, bad) else contests.replied(request)
-    run = contests.run_tournament(held)
+    server.say = lambda request: "no ballot" if asked_of(request, bad) else small_tournaments.replied(request)
+    run = small_tournaments.run_tournament(held)
     events = events_of(held)
     recast = [event for event in events if isinstance(event, Reassigned)]
     asked = Counter(event.turn_id for event in events if isinstance(event, CallIntended))
@@ -134,14 +134,14 @@ def test_a_judge_who_fails_is_replaced(server: Server) -> None:
 def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
     """So does one whose call is refused for good; where the reserve is used up, the transcript stays, and a later run
     pays for the ballots alone."""
-    held = contests.tournament(**PAIR)
+    held = small_tournaments.tournament(**PAIR)
     refused = {"status": 404, "message": "no such model"}
     server.problem = lambda request, n: refused if asked_of(request) else None
-    run = contests.run_tournament(held)
+    run = small_tournaments.run_tournament(held)
     speeches = sum(isinstance(event, Spoke) for event in events_of(held))
     server.problem = lambda request, n: None
     before = len(server.requests)
-    again = contests.run_tournament(held)
+    again = small_tournaments.run_tournament(held)
 
     assert statuses(run) == ["stopped"] and "no such model" in run.statuses[held.schedule[0].id].why[0]
     assert statuses(again) == ["complete"] and speeches == 6 and len(server.requests) - before == 2
@@ -150,11 +150,11 @@ def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
 def test_ballots_are_asked_for_again(server: Server) -> None:
     """A debate of which no ballot can be used stays undone; once judges answer, `retry_failed` and a plain run complete
     it without another speech."""
-    held = contests.tournament(**PAIR, judges={"from": JUDGES[:1], "panel": 1})
-    server.say = lambda request: "no ballot" if asked_of(request) else contests.replied(request)
-    run = contests.run_tournament(held)
-    server.say = contests.replied
-    again = contests.run_tournament(held, retry_failed=True)
+    held = small_tournaments.tournament(**PAIR, judges={"from": JUDGES[:1], "panel": 1})
+    server.say = lambda request: "no ballot" if asked_of(request) else small_tournaments.replied(request)
+    run = small_tournaments.run_tournament(held)
+    server.say = small_tournaments.replied
+    again = small_tournaments.run_tournament(held, retry_failed=True)
 
     assert statuses(run) == ["stopped"] and statuses(again) == ["complete"]
     assert sum(isinstance(event, Spoke) for event in events_of(held)) == 6
@@ -164,12 +164,12 @@ def test_ballots_are_asked_for_again(server: Server) -> None:
 def test_a_cap_over_all_debates(server: Server) -> None:
     """The cap holds for all debates together, debates that have begun come before new ones, and a higher cap goes on
     without paying twice."""
-    held = contests.tournament(topics=2, rehearse=False, max_cost=0.05)
-    run = contests.run_tournament(held, concurrency=2)
+    held = small_tournaments.tournament(topics=2, rehearse=False, max_cost=0.05)
+    run = small_tournaments.run_tournament(held, concurrency=2)
     spent = sum(debate_status.cost for debate_status in run.statuses.values())
     begun = sum(debate_status.cost > 0 for debate_status in run.statuses.values())
     raised = folder.write(held.folder, held.spec.model_copy(update={"max_cost": None}))
-    again = contests.run_tournament(raised)
+    again = small_tournaments.run_tournament(raised)
 
     assert 0 < spent <= 0.05 and begun <= 3
     assert any("exceeds the cap of $0.05" in why for one in run.statuses.values() for why in one.why)
@@ -181,8 +181,8 @@ def test_a_cap_over_all_debates(server: Server) -> None:
 def test_limits_hold_for_all_debates(server: Server) -> None:
     """No more calls are under way than a limit permits, whatever the number of debates."""
     server.whole = 0.05
-    held = contests.tournament(topics=1, rehearse=False, limits={"anthropic": {"concurrency": 3}})
-    contests.run_tournament(held, concurrency=12)
+    held = small_tournaments.tournament(topics=1, rehearse=False, limits={"anthropic": {"concurrency": 3}})
+    small_tournaments.run_tournament(held, concurrency=12)
 
     assert server.most_at_once == 3
 
@@ -191,8 +191,8 @@ def test_limits_hold_for_all_debates(server: Server) -> None:
 def test_a_refusal_is_shared(server: Server) -> None:
     """After a refusal for load, no debate calls that model until the provider's wait is over."""
     server.problem = lambda request, n: {"status": 429, "headers": {"retry-after": "1"}} if n < 8 else None
-    held = contests.tournament(topics=2, rehearse=False)
-    run = contests.run_tournament(held, concurrency=12)
+    held = small_tournaments.tournament(topics=2, rehearse=False)
+    run = small_tournaments.run_tournament(held, concurrency=12)
     failed = sum(getattr(event, "kind", "") == "call_failed" for n in range(12) for event in events_of(held, n))
 
     assert set(statuses(run)) == {"complete"} and failed == run.limiters.throttled == 8
@@ -201,8 +201,8 @@ def test_a_refusal_is_shared(server: Server) -> None:
 def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
     """After a few debates in which a model fails for good, no more are begun with it, and the others are held."""
     server.problem = lambda request, n: {"status": 404} if asked_of(request, OPUS) else None
-    held = contests.tournament(topics=2, rehearse=False)
-    run = contests.run_tournament(held, concurrency=1)
+    held = small_tournaments.tournament(topics=2, rehearse=False)
+    run = small_tournaments.run_tournament(held, concurrency=1)
     without = [run.statuses[one.id].status for one in held.schedule if OPUS not in (one.pro, one.con)]
 
     assert set(without) == {"complete"} and sum(asked_of(request, OPUS) for request in server.requests) <= 4
@@ -212,9 +212,9 @@ def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
 def test_journals_that_are_not_as_they_were(here: Path) -> None:
     """A damaged journal and one of another tournament are reported and left as they are; a half copied one is gone on
     with, one that another process holds is left to it, and all others are held."""
-    held, other = contests.tournament(topics=1), contests.tournament("other", topics=1, tag="other")
-    contests.run_tournament(held)
-    contests.run_tournament(other)
+    held, other = small_tournaments.tournament(topics=1), small_tournaments.tournament("other", topics=1, tag="other")
+    small_tournaments.run_tournament(held)
+    small_tournaments.run_tournament(other)
     paths = [Path(held.journal_path(debate.id)) for debate in held.schedule]
     lines = paths[0].read_bytes().splitlines(keepends=True)
     paths[0].write_bytes(b"".join([*lines[:3], lines[3].replace(b"call_intended", b"taken"), *lines[4:]]))
@@ -223,7 +223,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     paths[3].write_bytes(paths[3].read_bytes()[:500])
     paths[4].write_bytes(b"".join(paths[4].read_bytes().splitlines(keepends=True)[:5]))
     with JournalWriter(paths[4]):
-        run = contests.run_tournament(held)
+        run = small_tournaments.run_tournament(held)
 
     assert statuses(run)[:5] == ["unusable", "unusable", "complete", "complete", "locked"]
     assert set(statuses(run)[5:]) == {"complete"}
@@ -238,8 +238,8 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
     loader.copy_format("panel", "mine", "")
     with Path("mine/rebuttal.md.j2").open("a", encoding="utf-8") as template:
         template.write("{% if 'Motion 0' in positions|string %}{{ 1 // (rounds - rounds) }}{% endif %}\n")
-    held = contests.tournament(topics=2, format="./mine")
-    run = contests.run_tournament(held, concurrency=1)
+    held = small_tournaments.tournament(topics=2, format="./mine")
+    run = small_tournaments.run_tournament(held, concurrency=1)
     failed = [one for one in held.schedule if one.topic == "t0"]
     Path(held.journal_path(held.schedule[-1].id)).unlink()
     ran = debate("tournament", "resume", held.folder, "--trust", "--no-reports", "--json")
@@ -253,7 +253,7 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
 
 def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Path) -> None:
     """A file that is not a report under the name of a debate's report is told of and left; the others are written."""
-    held = contests.tournament(topics=1)
+    held = small_tournaments.tournament(topics=1)
     in_the_way = Path(held.folder, "debates", f"{held.schedule[0].id}.md")
     in_the_way.write_text("mine", encoding="utf-8")
     ran = debate("tournament", "resume", held.folder)
@@ -265,10 +265,10 @@ def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Pa
 
 def test_a_strangers_seat_is_refused(here: Path) -> None:
     """A journal in which someone from outside the tournament was put into a seat is not continued."""
-    held = contests.tournament(**{**PAIR, "rehearse": True})
+    held = small_tournaments.tournament(**{**PAIR, "rehearse": True})
     with JournalWriter.create(held.journal_path(held.schedule[0].id), held.make_opened(held.schedule[0])) as journal:
         journal.append(Reassigned(seat="judge", specs=("command:touch marker", "rehearse:anthropic:claude-opus-5")))
-    run = contests.run_tournament(held)
+    run = small_tournaments.run_tournament(held)
 
     assert statuses(run) == ["unusable"] and not Path("marker").exists()
 
@@ -277,10 +277,10 @@ def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
     """They are told apart by their names in the tournament, and by a number in a mere folder of journals, although
     reports show no arguments. A note says which number is whose."""
     models = [{"name": name, "spec": f"command:cat {name}"} for name in ("strong", "weak")]
-    held = contests.tournament(
+    held = small_tournaments.tournament(
         **{**PAIR, "models": models, "pairs": "round robin", "sides": "swapped", "rehearse": True}
     )
-    contests.run_tournament(held)
+    small_tournaments.run_tournament(held)
     named, bare = (read_rows(name) for name in (held.folder, str(Path(held.folder, "debates"))))
 
     assert {row.pro for row in named.debates} == {"stand-in for strong", "stand-in for weak"}
@@ -296,8 +296,8 @@ def test_names_of_a_schedule(here: Path) -> None:
     twins = [{"name": name, "spec": OPUS} for name in ("jo", "al")]
     judges = {"from": twins, "panel": 2, "exclude": "none"}
     changes = {"models": models, "judges": judges, "pairs": "round robin", "sides": "swapped", "rehearse": True}
-    held = contests.tournament(**PAIR | changes)
-    contests.run_tournament(held)
+    held = small_tournaments.tournament(**PAIR | changes)
+    small_tournaments.run_tournament(held)
     rows = read_rows(held.folder)
 
     assert {(row.pro, row.con) for row in rows.debates} == {
@@ -320,7 +320,7 @@ def test_names_of_a_schedule(here: Path) -> None:
 )
 def test_folders_that_are_not_as_they_were(here: Path, file: str, text: str, expected: str) -> None:
     """A folder whose files were changed is refused with what to do."""
-    contests.tournament()
+    small_tournaments.tournament()
     Path("held", file).write_text(text)
     with pytest.raises(BadFile, match=expected):
         folder.load("held")
@@ -345,8 +345,8 @@ def test_a_journal_belongs_by_what_its_schedule_decides(here: Path) -> None:
     """Debates that an earlier version opened, by the rules that it had, are not held again and count. One that was
     opened otherwise in anything that the schedule decides is of another debate. Where none is left, no stand-in is
     said to have spoken."""
-    held = contests.tournament(topics=1, tag="own")
-    contests.run_tournament(held)
+    held = small_tournaments.tournament(topics=1, tag="own")
+    small_tournaments.run_tournament(held)
     for n, debate in enumerate(held.schedule):
         opened, *rest = events_of(held, n)
         earlier = {"version": "0.1.9", "speech_rules": 1, "mark_rules": 1, "mirror_order_only": True}
@@ -376,11 +376,11 @@ def test_a_journal_belongs_by_what_its_schedule_decides(here: Path) -> None:
 def test_a_folder_is_enough_elsewhere(here: Path) -> None:
     """The folder holds all that a run needs: format, prompts' digests and topics. A format of one's own may be gone."""
     loader.copy_format("panel", "mine", "")
-    held = contests.tournament(topics=1, format="./mine")
+    held = small_tournaments.tournament(topics=1, format="./mine")
     __import__("shutil").rmtree("mine")
     loaded = folder.load("held")
 
-    assert loaded.schedule == held.schedule and set(statuses(contests.run_tournament(loaded))) == {"complete"}
+    assert loaded.schedule == held.schedule and set(statuses(small_tournaments.run_tournament(loaded))) == {"complete"}
     assert set(json.loads(Path("held/tournament.json").read_text())) >= {"tag", "models", "prompts", "version", "rules"}
 
 
@@ -390,7 +390,7 @@ def test_a_mistake_of_the_program_stops_one_debate(
     """An error that is not a fault of a server stops the debate that it came up in, with its kind and its place, and
     the others are held; it is not tried again in the same run, whose exit code tells of it, and the next one goes
     on."""
-    held = contests.tournament(topics=1, rehearse=False)
+    held = small_tournaments.tournament(topics=1, rehearse=False)
     reply, failing = Messages.reply, [1]
 
     async def fails(self: Messages, *terms: Any) -> Reply:
@@ -406,12 +406,12 @@ def test_a_mistake_of_the_program_stops_one_debate(
     assert Counter(statuses(run)) == {"complete": len(held.schedule) - 1, "stopped": 1}
     assert ran.code == 4 and all(why in ran.err for (why,) in ran.json["problems"].values())
     assert re.search(r"An error in this program stopped it: LookupError in test_tournament_run.py, line \d+\.", ran.err)
-    assert set(statuses(contests.run_tournament(held))) == {"complete"}
+    assert set(statuses(small_tournaments.run_tournament(held))) == {"complete"}
 
 
 def test_all_problems_of_a_debate_are_reported(here: Path) -> None:
     """The reason why debates are left is reported whole, with what to try, and once for all that share it."""
-    run = TournamentRun(contests.tournament(topics=1))
+    run = TournamentRun(small_tournaments.tournament(topics=1))
     ids = [debate.id for debate in run.tournament.schedule]
     shared = DebateStatus("stopped", why=("The list can't be read.", "A batch is under way. Try: resume later."))
     other = DebateStatus("stopped", why=("The list can't be read.", "Another thing."))

@@ -10,7 +10,7 @@ from zlib import crc32
 import pytest
 import scripted_debates
 from conftest import Run
-from contests import import_rows, ratings, row, table
+from small_tournaments import import_rows, ratings, row, table
 
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.ratings import Ratings

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import contests
 import pytest
+import small_tournaments
 from conftest import Run
 
 from debate_orchestrator.storage.journal import JournalWriter
@@ -29,7 +29,7 @@ def outside(here: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-PAIR = [contests.OPUS, contests.SONNET]
+PAIR = [small_tournaments.OPUS, small_tournaments.SONNET]
 _REHEARSED: dict[Path, bytes] = {}
 
 
@@ -37,7 +37,7 @@ _REHEARSED: dict[Path, bytes] = {}
 def rehearsed(debate: Run, here: Path) -> None:
     """A rehearsed tournament in `out`, which is held once for all that ask."""
     if not _REHEARSED:
-        Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR)), encoding="utf-8")
+        Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR)), encoding="utf-8")
         assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--no-reports").code == 0
         _REHEARSED.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
     for path, data in _REHEARSED.items():
@@ -70,7 +70,7 @@ def recast(path: Path, one: str, other: str) -> None:
 
 def test_the_order_of_a_format_is_part_of_it(here: Path) -> None:
     """A spec whose seats are in another order does not go by the shipped format: briefs follow the order."""
-    spec = contests.tournament().spec
+    spec = small_tournaments.tournament().spec
     reversed_seats = {"seats": dict(reversed(spec.loaded_format.seats.items()))}
     reordered = spec.model_copy(update={"loaded_format": spec.loaded_format.model_copy(update=reversed_seats)})
 
@@ -108,7 +108,7 @@ def test_a_folder_is_held_to_what_a_file_is_held_to(debate: Run, frozen: Path, k
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_topics_elsewhere_are_not_read_unasked(debate: Run, here: Path, outside: Path, verb: str) -> None:
     """A file of topics outside the working folder is read after consent, and nothing of it is shown before."""
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data() | {"topics": str(outside)}), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data() | {"topics": str(outside)}), encoding="utf-8")
     refused, trusted = (debate("tournament", verb, "spec.yaml", "--rehearse", *more) for more in ([], ["--trust"]))
 
     assert refused.code == 2 and "needs your consent" in refused.err and "PRIVATE-LINE" not in refused.err
@@ -127,10 +127,13 @@ def test_a_cap_is_not_written_unasked(debate: Run, frozen: Path) -> None:
 
 def test_a_price_weakens_no_cap(debate: Run, here: Path) -> None:
     """A spec's price below the known one of a model does not count; what the plan expects is the same without it."""
-    models = [{"spec": contests.OPUS, "price": {"input": 1, "output": 0}}, contests.SONNET]
+    models = [{"spec": small_tournaments.OPUS, "price": {"input": 1, "output": 0}}, small_tournaments.SONNET]
     plans = []
-    for name, values in {"plain.yaml": [contests.OPUS, contests.SONNET], "priced.yaml": models}.items():
-        Path(name).write_text(to_yaml(contests.spec_data(1, models=values)), encoding="utf-8")
+    for name, values in {
+        "plain.yaml": [small_tournaments.OPUS, small_tournaments.SONNET],
+        "priced.yaml": models,
+    }.items():
+        Path(name).write_text(to_yaml(small_tournaments.spec_data(1, models=values)), encoding="utf-8")
         plans.append(debate("tournament", "plan", name, "--json").json["usd"])
 
     assert plans[0] == plans[1] and plans[0]["expected"] > 0
@@ -148,7 +151,7 @@ def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, t
     folder, file = Path("src" if to else "src-rehearsed"), "main.c"
     Path(folder, file).parent.mkdir(parents=True)
     Path(folder, file).write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse", *to)
 
     assert (
@@ -164,7 +167,7 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
     empty = outside.parent / "empty"
     empty.mkdir()
     Path("src-rehearsed").symlink_to(empty)
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse")
 
     assert ran.code == 2 and "symbolic link" in ran.err and not list(empty.iterdir()), ran.err
@@ -172,7 +175,7 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
 
 def test_a_tag_names_no_folder_of_instructions(debate: Run, here: Path) -> None:
     """A stranger's spec puts no reports where agents look for instructions, unless that folder is named here."""
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, tag="skills")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, tag="skills")), encoding="utf-8")
     refused, planned = (debate("tournament", verb, "spec.yaml") for verb in ("run", "plan"))
     assert refused.code == 2 and "read as instructions" in refused.err and not Path("skills").exists()
     assert planned.code == 0 and "--to DIR" in planned.err
@@ -213,8 +216,8 @@ def test_a_journal_is_no_link(debate: Run, frozen: Path, outside: Path) -> None:
 def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
     """A file that holds no schedule stays; an earlier schedule is kept aside."""
     Path("mine.txt").write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR)), encoding="utf-8")
-    Path("more.yaml").write_text(to_yaml(contests.spec_data(2, models=PAIR)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR)), encoding="utf-8")
+    Path("more.yaml").write_text(to_yaml(small_tournaments.spec_data(2, models=PAIR)), encoding="utf-8")
     refused = debate("tournament", "plan", "spec.yaml", "--to", "mine.txt")
     planned = [debate("tournament", "plan", name, "--to", "plan.json") for name in ("spec.yaml", "more.yaml")]
 
@@ -227,7 +230,7 @@ def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
 def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Path) -> None:
     """Journals of a folder from elsewhere may cite any page, so a clerk looks none up unasked; a tournament that was
     begun here goes on unasked."""
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, format="claim")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, format="claim")), encoding="utf-8")
     debate("tournament", "run", "spec.yaml", "--to", "own", "--rehearse", "--no-reports")
     again = debate("tournament", "resume", "own", "--no-reports")
     shutil.copytree("own", "gift")
@@ -243,11 +246,13 @@ def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Pa
 def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path) -> None:
     """What was agreed to of one tournament is not agreed to of another, which takes its place under the same path; a
     cap that changes makes no other tournament."""
-    Path("claims.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, format="claim")), encoding="utf-8")
+    Path("claims.yaml").write_text(
+        to_yaml(small_tournaments.spec_data(1, models=PAIR, format="claim")), encoding="utf-8"
+    )
     own = debate("tournament", "run", "claims.yaml", "--to", "out", "--rehearse", "--no-reports")
     again = debate("tournament", "resume", "out", "--no-reports", "--max-cost", "40")
     spec = Path("out/tournament.json")
-    gift = contests.tournament("gift", topics=1, models=PAIR, format="claim", tag="gift")
+    gift = small_tournaments.tournament("gift", topics=1, models=PAIR, format="claim", tag="gift")
     for scheduled in gift.schedule:
         JournalWriter.create(gift.journal_path(scheduled.id), gift.make_opened(scheduled)).close()
     shutil.rmtree("out")
@@ -293,7 +298,7 @@ def test_rows_hold_numbers_of_a_size(debate: Run, rehearsed: None) -> None:
 
 def test_a_rehearsal_and_the_debates_themselves_have_a_folder_each(debate: Run, here: Path) -> None:
     """The folder of a rehearsal is not taken for the debates, and says so; without `--to` each has its own."""
-    Path("spec.yaml").write_text(to_yaml(contests.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
     assert debate("tournament", "run", "spec.yaml", "--rehearse", "--no-reports").code == 0
     ran = debate("tournament", "run", "spec.yaml", "--to", "src-rehearsed")
     assert ran.code == 2 and "src-rehearsed holds a rehearsal, and these are real debates." in ran.err

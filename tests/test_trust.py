@@ -285,8 +285,8 @@ def test_a_complete_debate_whose_journal_names_such_a_report(debate: Run, answer
 
 @pytest.mark.parametrize("source", ["agents/report.journal.jsonl", "agents/talk.md"])
 def test_a_source_that_names_such_a_judging(debate: Run, answers: Path, source: str) -> None:
-    """The report of a judging lies beside its source: in a folder of instructions that needs consent, or another name
-    that the user types. That holds for a transcript and for the library too."""
+    """The report of a re-judging lies beside its source: in a folder of instructions that needs consent, or another
+    name that the user types. That holds for a transcript and for the library too."""
     place_finished_debate(debate)
     Path("agents").mkdir()
     Path("agents/report.journal.jsonl").write_bytes(Path("report.journal.jsonl").read_bytes())
@@ -296,7 +296,7 @@ def test_a_source_that_names_such_a_judging(debate: Run, answers: Path, source: 
 
     assert judged.code == 2 and ".judged.md)" in judged.err and "--trust" in judged.err
     with pytest.raises(BadSettings, match="the source's name: the report "):
-        library.open_judging(source, "rehearse")
+        library.open_rejudging(source, "rehearse")
     assert sorted(os.listdir("agents")) == there
     assert debate("judge", source, "--judge=rehearse", "--output=own.md").code == 0
     assert debate("judge", source, "--judge=rehearse", "--trust").code == 0

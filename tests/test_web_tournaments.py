@@ -12,13 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import contests
 import httpx
 import pytest
+import small_tournaments
 from conftest import Run
-from contests import import_rows, row
 from debates import play_events
 from journals import write_journal
+from small_tournaments import import_rows, row
 from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.providers import pricing
@@ -179,7 +179,7 @@ def test_the_desk_alone_shows_them(dashboard: Visitor) -> None:
 def test_a_debate_that_was_held_is_read(here: Path) -> None:
     """From the list of tournaments to the report of one of its debates, and to the whole report; and what is added in a
     folder within its folder is seen at once."""
-    contests.run_tournament(contests.tournament("held", topics=1))
+    small_tournaments.run_tournament(small_tournaments.tournament("held", topics=1))
     with visiting() as dashboard:
         assert "/tournaments/held" in dashboard.get("/tournaments").text
         page = dashboard.get("/tournaments/held").text
@@ -198,7 +198,7 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
 def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
     """As the report of the tournament says, which has no plots; nor does it say of any of its debates that it was left
     undecided."""
-    contests.run_tournament(contests.tournament("held", topics=1))
+    small_tournaments.run_tournament(small_tournaments.tournament("held", topics=1))
     assert debate("tournament", "report", "held").code == 0
     ranks_none = "No model is ranked: stand-ins spoke in every debate."
     report = Path("held/index.html").read_text(encoding="utf-8")
@@ -238,14 +238,14 @@ def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visito
 
 def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:
     """The prices in a stranger's folder count for none of the user's debates, whatever page is shown of it."""
-    before = pricing.price_of(contests.OPUS)
+    before = pricing.price_of(small_tournaments.OPUS)
     new = {"name": "new", "spec": "openai:new-9", "price": {"input": 0, "output": 0}}
-    dear = {"name": "dear", "spec": contests.OPUS, "price": {"input": 9000, "output": 9000}}
-    contests.run_tournament(contests.tournament("stranger", topics=1, models=[new, dear]))
+    dear = {"name": "dear", "spec": small_tournaments.OPUS, "price": {"input": 9000, "output": 9000}}
+    small_tournaments.run_tournament(small_tournaments.tournament("stranger", topics=1, models=[new, dear]))
     with visiting() as visitor:
         assert "dear" in visitor.text("/tournaments/stranger")
 
-    assert before is not None and pricing.price_of(contests.OPUS) == before
+    assert before is not None and pricing.price_of(small_tournaments.OPUS) == before
     assert pricing.price_of("openai:new-9") is None
 
 

@@ -1,4 +1,4 @@
-"""For what might wait for ever where it should not."""
+"""Time limits for code that might wait for ever."""
 
 from __future__ import annotations
 

@@ -214,12 +214,12 @@ def _head(form: ReviewForm, journal: str) -> Iterator[str]:
     options = _or([*form.sides, reviews.UNDECIDED])
     yield f"reviewer: {texts.name_hint}"
     yield f"seen: {texts.seen_hint}"
-    yield f"before: {texts.before_hint.format(held=options)}"
+    yield f"before: {texts.before_hint.format(positions=options)}"
     for name, field in {**next(iter(form.rounds.values()), {}), **form.final}.items():
         if field.kind != "scores":
             yield f"{name}: {hint(field, form)}"
     yield f"why: {texts.why_hint.format(words=reviews.MAX_REASON_WORDS)}"
-    yield f"after: {texts.after_hint.format(held=options)}"
+    yield f"after: {texts.after_hint.format(positions=options)}"
 
 
 def _fields(form: ReviewForm, shape: Shape) -> dict[str, Any]:

@@ -49,7 +49,7 @@ AskConsent = Callable[[str, Sequence[Risk]], bool]
 """Shows a person a file's name and its risks; returns whether they agree."""
 
 
-class ConsentSubject(NamedTuple):
+class ConsentSource(NamedTuple):
     """The file that values come from."""
 
     name: str
@@ -57,19 +57,19 @@ class ConsentSubject(NamedTuple):
     """The key under which consent is remembered; empty if the file has no identity, so that nothing is remembered."""
 
 
-def source_of_file(path: str) -> ConsentSubject:
+def source_of_file(path: str) -> ConsentSource:
     """An answers file, identified by its path."""
-    return ConsentSubject(STDIN, "") if path == STANDARD_INPUT else ConsentSubject(name_of(path), _key("answers", path))
+    return ConsentSource(STDIN, "") if path == STANDARD_INPUT else ConsentSource(name_of(path), _key("answers", path))
 
 
-def source_of_tournament(path: str, identity: str) -> ConsentSubject:
+def source_of_tournament(path: str, identity: str) -> ConsentSource:
     """The spec in a tournament's folder, by tournament and path: another folder may take its place."""
-    return ConsentSubject(name_of(path), _key(f"tournament {identity}", path))
+    return ConsentSource(name_of(path), _key(f"tournament {identity}", path))
 
 
-def source_of_journal(path: str, entries: Sequence[Entry]) -> ConsentSubject:
+def source_of_journal(path: str, entries: Sequence[Entry]) -> ConsentSource:
     """A journal, identified by its first line and its path: a copy of it may come from elsewhere."""
-    return ConsentSubject(name_of(path), _key(f"journal {entries[0].hash}", path))
+    return ConsentSource(name_of(path), _key(f"journal {entries[0].hash}", path))
 
 
 def _key(kind: str, path: str) -> str:
@@ -80,7 +80,7 @@ def _key(kind: str, path: str) -> str:
 
 
 def require_consent(
-    source: ConsentSubject,
+    source: ConsentSource,
     risks: Sequence[Risk],
     *,
     trusted: bool,
@@ -127,7 +127,7 @@ def remember_answers(path: str, answers: Mapping[str, Any], calls: Sequence[Risk
 
 @contextmanager
 def new_debate(
-    opening: Opened | Coroutine[Any, Any, Opened],
+    opened_event: Opened | Coroutine[Any, Any, Opened],
     files: DebateFiles,
     follow_up_events: FollowUpEvents,
     stop: asyncio.Event | None = None,
@@ -135,15 +135,16 @@ def new_debate(
 ) -> Iterator[DebateSession]:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that. The answer of a
     model that derives the positions is written without any await in between: an interrupt comes before it, or after it
-    is saved. With `stop`, which the `opening` watches, the first Ctrl-C waits for the answer. If no debate is opened,
-    the interrupt says how many calls of `paid_replies`, which the `opening` fills, may have been billed."""
+    is saved. With `stop`, which the `opened_event` watches, the first Ctrl-C waits for the answer. If no debate is
+    opened, the interrupt says how many calls of `paid_replies`, which the `opened_event` fills, may have been
+    billed."""
     created = list[DebateSession]()
 
     async def create() -> None:
-        if isinstance(opening, Opened):
-            created.append(create_debate(opening, files, follow_up_events(opening)))
+        if isinstance(opened_event, Opened):
+            created.append(create_debate(opened_event, files, follow_up_events(opened_event)))
         else:
-            created.append(await create_paid_debate(opening, files, follow_up_events))
+            created.append(await create_paid_debate(opened_event, files, follow_up_events))
         _remember_debate(created[0].journal, created[0].state.opened.cast)
 
     interrupted: KeyboardInterrupt | None = None
@@ -152,8 +153,8 @@ def new_debate(
     except KeyboardInterrupt as interrupt:
         interrupted = interrupt
     finally:
-        if not isinstance(opening, Opened):
-            opening.close()  # where the interrupt came before it began
+        if not isinstance(opened_event, Opened):
+            opened_event.close()  # where the interrupt came before it began
     if not created:
         message = " ".join(["no debate was opened, and nothing is saved.", *billed_calls(paid_replies)])
         raise Interrupted(message) from None
@@ -207,19 +208,19 @@ def _with_saved_named(session: DebateSession) -> Iterator[DebateSession]:
             raise Interrupted(session.saved_message) from None
 
 
-def is_own(source: ConsentSubject) -> bool:
+def is_own(source: ConsentSource) -> bool:
     """Whether the user has made this file, or agreed to it before."""
     record = _record(source)
     return record is not None and record.exists()
 
 
-def unapproved_risks(source: ConsentSubject, risks: Sequence[Risk]) -> list[Risk]:
+def unapproved_risks(source: ConsentSource, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
     approved_digests = _approved_digests(source) if risks else set()
     return [risk for risk in risks if risk.digest not in approved_digests]
 
 
-def remember(source: ConsentSubject, risks: Iterable[Risk]) -> None:
+def remember(source: ConsentSource, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
     digests, record = {risk.digest for risk in risks}, _record(source)
     if record is None or (digests <= (before := _approved_digests(source)) and record.exists()):
@@ -229,7 +230,7 @@ def remember(source: ConsentSubject, risks: Iterable[Risk]) -> None:
         write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | before)))
 
 
-def _approved_digests(source: ConsentSubject) -> set[str]:
+def _approved_digests(source: ConsentSource) -> set[str]:
     record = _record(source)
     try:
         return set(record.read_text(encoding="ascii").split()) if record else set()
@@ -237,7 +238,7 @@ def _approved_digests(source: ConsentSubject) -> set[str]:
         return set()
 
 
-def _record(source: ConsentSubject) -> Path | None:
+def _record(source: ConsentSource) -> Path | None:
     """The file that holds what was agreed to; None if nothing can be remembered."""
     folder, name = state_folder(), hashlib.sha256(source.key.encode("utf-8", "surrogatepass")).hexdigest()
     return folder / "trusted" / name if folder and source.key else None

@@ -104,7 +104,7 @@ def spending_line(debate: DebateState) -> str:
     if not any((tokens.uncached_input, tokens.cached, cache_writes, tokens.output)):
         return calls
     return (
-        f"{calls} Tokens: {tokens.uncached_input:,} fresh, "
+        f"{calls} Tokens: {tokens.uncached_input:,} uncached, "
         f"{tokens.cached:,} from cache, {cache_writes:,} written to it, {tokens.output:,} output."
     )
 

@@ -87,11 +87,11 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
     rounds, strictness = format.rounds.default, list(format.rubric.strictness)[-1]
     stages = loader.stage_list(format, rounds, strictness, _setting_flag)
     if arguments.json:
-        agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]
-        print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})
+        stage_data = [{"section": section, "order": order, "turns": turns} for section, order, turns in stages]
+        print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "stages": stage_data})
         return 0
     print_result(f"{format.title} ({format.name})", format.about, "")
-    _print_agenda(stages)
+    _print_stages(stages)
     print_result("")
     for line in _rules(format):
         print_result(line)
@@ -105,12 +105,12 @@ def _setting_flag(setting: str, value: bool) -> str:
     return f"unless --no-{flag}" if value else f"only with --{flag}"
 
 
-def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
-    previous_part = ""
-    for part, order, turns in stages:
-        if part != previous_part:
-            previous_part = part
-            print_result(part)
+def _print_stages(stages: list[tuple[str, str, list[str]]]) -> None:
+    previous_section = ""
+    for section, order, turns in stages:
+        if section != previous_section:
+            previous_section = section
+            print_result(section)
         print_result(f"  {', '.join(turns):44} {order if len(turns) > 1 or _CONDITION.search(order) else ''}".rstrip())
 
 

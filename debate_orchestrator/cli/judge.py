@@ -49,19 +49,21 @@ def run(arguments: argparse.Namespace) -> int:
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
     vote_settings = flags.settings_from_flags(arguments, *VOTE_SETTINGS)
-    judging = rejudge.rejudging_from_file(path, judges, arguments.strictness, arguments.topic, positions, vote_settings)
+    rejudging = rejudge.rejudging_from_file(
+        path, judges, arguments.strictness, arguments.topic, positions, vote_settings
+    )
     if not is_quiet(arguments):
-        for note in judging.notes:
+        for note in rejudging.notes:
             print_status(note)
-    calls = _call_settings(arguments, judging.opened)
-    entries = judging.entries
+    calls = _call_settings(arguments, rejudging.opened)
+    entries = rejudging.entries
     source = consent.source_of_journal(path, entries) if entries else consent.source_of_file(path)
 
     def require_consent(risks_found: Sequence[Risk]) -> None:
         consent.require_consent(source, risks_found, trusted=arguments.trust)
 
-    judging, files = rejudge.checked_for_start(judging, arguments.output, require_consent, permissions, **calls)
-    with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as session:
+    rejudging, files = rejudge.checked_for_start(rejudging, arguments.output, require_consent, permissions, **calls)
+    with consent.new_debate(rejudging.opened, files, lambda opened: rejudging.speeches) as session:
         return drive_to_report(session, arguments)
 
 

@@ -34,8 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     if estimate_text := start.estimate_before_positions(settings):
         print_status(estimate_text)
     stop, paid_replies = asyncio.Event(), list[Reply]()
-    opening = start.opened_with_positions(settings, print_status, permissions, stop, paid_replies)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings), stop, paid_replies) as session:
+    opened_event = start.opened_with_positions(settings, print_status, permissions, stop, paid_replies)
+    with new_debate(
+        opened_event, files, lambda opened: start.notes_after_opened(settings), stop, paid_replies
+    ) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         setup = setup_lines(arguments, settings, session.files)
 

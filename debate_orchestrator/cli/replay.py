@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.terminal.live import LiveView
 
 _PACE = 600.0
-"""Words per minute by default: slower than a glance, faster than aloud."""
+"""Words per minute by default: slower than skimming, faster than reading aloud."""
 _MAX_SPEED = 100_000
 
 
@@ -93,7 +93,7 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
 
 def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
     """Plays the events of a debate; returns whether it was played to its end."""
-    _print_opening(debate)
+    _print_header(debate)
     live = live_view(debate, sys.stdout, money=False)
     if live is not None:
         try:
@@ -121,12 +121,12 @@ async def _play_live(debate: DebateState, events: list[Event], pace: float | Non
         return await player.play()
 
 
-def _print_opening(debate: DebateState) -> None:
-    setup, format = debate.opened.settings, debate.format
-    print_quoted(f"Topic: {one_line(setup.topic)}")
+def _print_header(debate: DebateState) -> None:
+    settings, format = debate.opened.settings, debate.format
+    print_quoted(f"Topic: {one_line(settings.topic)}")
     for side in format.sides:
         side_word = f" ({format.seats[side].side})" if format.seats[side].side else ""
-        print_quoted(f"{format.name_of(side)}{side_word}: {one_line(setup.positions[side])}")
+        print_quoted(f"{format.name_of(side)}{side_word}: {one_line(settings.positions[side])}")
 
 
 def _print_event(debate: DebateState, event: Event) -> None:

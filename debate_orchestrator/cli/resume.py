@@ -47,7 +47,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     models = settings_from_flags(arguments, "cast").get("cast", {})
     replayed = debate.format.sides if debate.opened.earlier_debate else ()
     if sides := [side for side in replayed if side in models]:
-        problem = f"This is a judging: {' and '.join(sides)} has the speeches of the debate that is judged again."
+        problem = f"This journal judges an earlier debate again: the speeches of {' and '.join(sides)} are replayed."
         raise OutOfTurn(problem, hint="another model for `--judge`, or `debate judge` where the speeches are now")
     if arguments.model:
         models_for_all = cast_of(debate.format, lambda seat: arguments.model)

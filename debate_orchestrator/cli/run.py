@@ -90,9 +90,11 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         )
         estimate_text = estimate.model_copy(update={"positions_by": positions_spec}).sentence()
     stop, paid_replies = asyncio.Event(), list[Reply]()
-    opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions, stop, paid_replies)
+    opened_event = start.opened_with_positions(
+        settings, ignore if quiet else print_status, permissions, stop, paid_replies
+    )
     with new_debate(
-        opening, files, lambda opened: start.notes_after_opened(settings, estimate_text), stop, paid_replies
+        opened_event, files, lambda opened: start.notes_after_opened(settings, estimate_text), stop, paid_replies
     ) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         if not quiet:
@@ -105,7 +107,9 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
             people = at_terminal(sys.stderr)
             problems = [*questions, *start.real_problems(real_settings, people=people, permissions=permissions)]
             if not quiet:
-                next_step(_real_debate(arguments, real_settings, "mend what is said below. Then " if problems else ""))
+                next_step(
+                    _real_debate(arguments, real_settings, "fix the problems listed below. Then " if problems else "")
+                )
             print_problems(f"warning, for the real debate: {problem}" for problem in problems)
         return code
 

@@ -61,8 +61,8 @@ def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
     return has_stem and _has_letter({*letters, *ends}, "\n".join(texts))
 
 
-def stands_in(word: str, texts: Iterable[str]) -> bool:
-    """Whether a name, a label or a letter of a side stands in one of these texts, in any case."""
+def occurs_in(word: str, texts: Iterable[str]) -> bool:
+    """Whether a name, a label or a letter of a side occurs in one of these texts, in any case."""
     words = r"[\W_]+".join(map(re.escape, word.split()))
     pattern = rf"(?:(?<![^\W_])(?i:{words})|(?<=[a-z]){words})(?![^\W_])"
     if len(word) == 1:

@@ -119,7 +119,7 @@ class EarlierDebate(JournaledModel):
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
     root: str = ""
-    """The digest of the debate that was really held; empty if a version that did not note it opened the judging."""
+    """The digest of the debate that was really held; empty if a version that did not note it opened the re-judging."""
     interventions: dict[int, tuple[str, ...]] = {}
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}

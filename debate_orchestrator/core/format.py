@@ -8,12 +8,12 @@ interprets it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field as PydanticField
 from pydantic import ModelWrapValidatorHandler, model_validator
 
-from debate_orchestrator.core.former_names import formerly
+from debate_orchestrator.core.former_names import RENAMED, formerly
 from debate_orchestrator.core.phases import (
     CLERK,
     DEBATING_SEATS,
@@ -70,7 +70,9 @@ class InvalidFormat(ValueError):
 class Format(FrozenModel):
     """The rules of one kind of debate."""
 
-    model_config = formerly(after_decline="after_refusal", announcements="labels", judge_count="panel")
+    model_config = formerly(
+        after_decline="after_refusal", announcements="labels", judge_count="panel", judged_by_format="judged_by"
+    )
 
     name: str = PydanticField(pattern=NAME_PATTERN)
     title: Text
@@ -86,7 +88,7 @@ class Format(FrozenModel):
     mirror: bool = False
     """Whether judges see the debate twice, the second time mirrored, unless the setup says otherwise."""
     each_round: bool = False
-    """Whether phases with the option `each round` take place, unless the setup says otherwise."""
+    """Whether phases enabled by `each round` take place, unless the setup says otherwise."""
     private: str = PydanticField(default="", pattern=rf"{TAG_PATTERN}|^$")
     """The tag around a speaker's private reasoning, which is shown to no one else; none if empty."""
     quotes: QuoteRules | None = None
@@ -99,10 +101,10 @@ class Format(FrozenModel):
     """`votes`: the side with more votes wins. `swing`: the side that gained more since the pre-debate vote wins."""
     winner_of: dict[PrintableKey, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
-    judged_by: str = PydanticField(default="", pattern=rf"{NAME_PATTERN}|^$")
+    judged_by_format: str = PydanticField(default="", pattern=rf"{NAME_PATTERN}|^$")
     """The format in which a debate of this one, which has no judge of its own, is judged later."""
-    report: Literal["report", "transcript"] = "report"
-    """The document written about a debate: a report, or only the transcript."""
+    report: Annotated[Literal["report", "speeches only"], RENAMED] = "report"
+    """The document written about a debate: a report, or the transcript alone."""
     before: tuple[Phase, ...] = ()
     round: tuple[Phase, ...]
     after: tuple[Phase, ...] = ()
@@ -134,14 +136,16 @@ class Format(FrozenModel):
     def active_seats(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
         """The seats that take a turn, and so must be filled, in a debate with these optional phases. Without any, the
         rapporteur is among them only where it takes a turn besides the list of issues and the decision brief."""
-        phases = [phase for phase in self.phases() if phase.option not in {ISSUES, DECISION_BRIEF} - set(chosen_phases)]
+        phases = [
+            phase for phase in self.phases() if phase.enabled_by not in {ISSUES, DECISION_BRIEF} - set(chosen_phases)
+        ]
         active = {seat for phase in phases for seat in phase.seats}
         return tuple(seat for seat in self.seats if seat in active)
 
     @property
     def optional_phases(self) -> set[str]:
-        """The phases that a setup may ask for or leave out, by their `option`."""
-        return {phase.option for phase in self.phases() if phase.option is not None}
+        """The phases that a setup may ask for or leave out, by what they are `enabled_by`."""
+        return {phase.enabled_by for phase in self.phases() if phase.enabled_by is not None}
 
     @property
     def can_say_no_new_ground(self) -> bool:
@@ -245,8 +249,11 @@ class Format(FrozenModel):
                 yield ("seats", seat), f"{seat!r} is not a seat: the seats are {', '.join(SEATS)}"
         if not self.sides:
             yield ("seats",), "there must be at least one side"
-        if JUDGE not in self.seats and not self.judged_by:
-            yield ("seats",), "there must be a judge, or a format in which the debate is judged later (judged_by)"
+        if JUDGE not in self.seats and not self.judged_by_format:
+            yield (
+                ("seats",),
+                "there must be a judge, or a format in which the debate is judged later (judged_by_format)",
+            )
         for n, seat in enumerate(self.context_heard_by):
             if seat not in DEBATING_SEATS:
                 yield ("context_heard_by", n), f"context_heard_by names {seat!r}, which is not a seat"
@@ -265,13 +272,13 @@ class Format(FrozenModel):
                     yield (section, n, "name"), f"two phases are called {phase.name!r}"
                 names.add(phase.name)
                 yield from (((section, n, *keys), problem) for keys, problem in self._problems_of_phase(phase))
-                if phase.option == PRE_DEBATE_VOTE and not (section == "before" and self.is_vote(phase)):
+                if phase.enabled_by == PRE_DEBATE_VOTE and not (section == "before" and self.is_vote(phase)):
                     yield (
-                        (section, n, "option"),
-                        f"phase {phase.name!r} has the option blind, but is not a vote before the rounds",
+                        (section, n, "enabled_by"),
+                        f"phase {phase.name!r} is enabled by blind, but is not a vote before the rounds",
                     )
-                if section == "before" and phase.option != PRE_DEBATE_VOTE and self.is_vote(phase):
-                    yield (section, n), f"phase {phase.name!r} votes before the rounds without the option blind"
+                if section == "before" and phase.enabled_by != PRE_DEBATE_VOTE and self.is_vote(phase):
+                    yield (section, n), f"phase {phase.name!r} votes before the rounds without `enabled_by: blind`"
                 if phase.triggered_by and _TRIGGER_FIELDS[phase.triggered_by] not in {
                     (field, section) for field in earlier_fields
                 }:
@@ -288,15 +295,15 @@ class Format(FrozenModel):
                     (section, voting[-1]),
                     f"phase {voting_name!r} votes after phase {answering_name!r}, which answers a vote",
                 )
-        if self.decided_by == "swing" and not any(phase.option == PRE_DEBATE_VOTE for phase in self.before):
-            problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
+        if self.decided_by == "swing" and not any(phase.enabled_by == PRE_DEBATE_VOTE for phase in self.before):
+            problem = "a debate decided by swing needs a vote before it: a phase in `before` with `enabled_by: blind`"
             yield ("decided_by",), problem
         if CLERK in self.active_seats() and not any(CLERK in phase.heard_by for phase in self.phases()):
             yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
         if self.mirror and not self.can_be_mirrored:
             yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"
         if self.each_round and "each round" not in self.optional_phases:
-            yield ("each_round",), "each_round needs a phase with the option each round"
+            yield ("each_round",), "each_round needs a phase with `enabled_by: each round`"
 
     def _problems_of_phase(self, phase: Phase) -> Iterator[LocatedProblem]:
         phase_name = f"phase {phase.name!r}"
@@ -362,7 +369,9 @@ class Format(FrozenModel):
         """The problems of the fields of a shape that mean something to the engine, with the keys that lead there."""
         phases = [phase for phase in self.phases() if phase.reply == name]
         seats = {seat for phase in phases for seat in phase.seats}
-        reported = [phase for phase in phases if phase.option in (ISSUES, DECISION_BRIEF) and JUDGE not in phase.seats]
+        reported = [
+            phase for phase in phases if phase.enabled_by in (ISSUES, DECISION_BRIEF) and JUDGE not in phase.seats
+        ]
         reports = RAPPORTEUR in seats or bool(reported)
         kinds = [JUDGE_FIELDS] * (JUDGE in seats) + [SIDE_FIELDS] * bool(seats & {*self.sides})
         kinds += [CLERK_FIELDS] * (CLERK in seats) + [RAPPORTEUR_FIELDS] * reports
@@ -428,7 +437,7 @@ def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collec
     sections.append((format.after, None, True))
     for phases, round, after_rounds in sections:
         for phase in phases:
-            if phase.option is not None and phase.option not in chosen_phases:
+            if phase.enabled_by is not None and phase.enabled_by not in chosen_phases:
                 continue
-            if phase.when.holds(rounds=rounds, strictness=strictness, round=round, options=chosen_phases):
+            if phase.when.holds(rounds=rounds, strictness=strictness, round=round, settings_on=chosen_phases):
                 yield Slot(phase=phase, round=round, after_rounds=after_rounds)

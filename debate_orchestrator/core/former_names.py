@@ -9,7 +9,13 @@ from pydantic import AliasChoices, AliasGenerator, BaseModel, BeforeValidator, C
 
 from debate_orchestrator.util.redact import map_leaves
 
-_FORMER_VALUES = {"flag": "boolean", "record": "object", "at once": "simultaneous", "until dry": "until no new ground"}
+_FORMER_VALUES = {
+    "flag": "boolean",
+    "record": "object",
+    "at once": "simultaneous",
+    "until dry": "until no new ground",
+    "transcript": "speeches only",
+}
 
 
 def _renamed(data: Any, names: Mapping[str, str]) -> Any:

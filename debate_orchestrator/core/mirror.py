@@ -94,13 +94,13 @@ class Mirror:
         matches = list(self._pattern.finditer(unquoted))
         ends = [0, *(match.end() for match in matches)]
         gaps = [slice(end, match.start()) for end, match in zip(ends, matches, strict=False)]
-        stand_ins = [_STAND_INS.get(match.lastgroup or "", match[0]) for match in matches]
-        neutral = "".join(unquoted[gap] + stand_in for gap, stand_in in zip(gaps, stand_ins, strict=True))
+        masks = [_MASKS.get(match.lastgroup or "", match[0]) for match in matches]
+        neutral = "".join(unquoted[gap] + mask for gap, mask in zip(gaps, masks, strict=True))
         neutral += unquoted[ends[-1] :]
         end = 0
-        for gap, match, stand_in in zip(gaps, matches, stand_ins, strict=True):
+        for gap, match, mask in zip(gaps, matches, masks, strict=True):
             kind, start = match.lastgroup or "", end + gap.stop - gap.start
-            end = start + len(stand_in)
+            end = start + len(mask)
             if kind == "url" or (kind in self._left_in_code and without_code[match.start()] == "`"):
                 continue
             before, after = neutral[max(0, start - _CONTEXT_LENGTH) : start], neutral[end : end + _CONTEXT_LENGTH]
@@ -230,8 +230,9 @@ def _pattern(
 # A letter or a tag alone: \0 stands for it in the words around it
 
 
-_STAND_INS = {"id": "1.x.x", "tag": "[Xx - ", "name": "Xx", "alone": "Xx", "letter": "A"}
-"""What stands for a find, whichever side it names, while the words around another are read."""
+_MASKS = {"id": "1.x.x", "tag": "[Xx - ", "name": "Xx", "alone": "Xx", "letter": "A"}
+"""The placeholder for each name that was found, the same for both sides, used while the context of another one is
+examined."""
 _CONTEXT_LENGTH = 40
 """Characters on either side that are looked at."""
 _SIGN = re.compile(r"\0[*_]*\s*(?:[=≈≥≤±∈]|of\s+[-−]?0?[.,]\d)")

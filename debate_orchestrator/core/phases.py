@@ -26,7 +26,7 @@ RAPPORTEUR = "rapporteur"
 DEBATING_SEATS = ("a", "b", JUDGE)
 SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
 PRE_DEBATE_VOTE = "blind"
-"""The option of the phase of the pre-debate vote."""
+"""What enables the phase of the pre-debate vote."""
 ISSUES, DECISION_BRIEF = "issues", "brief"
 """The options of the phases in which the rapporteur takes its turns."""
 NO_NEW_GROUND = "dry"
@@ -94,6 +94,7 @@ class Phase(FrozenModel):
     model_config = formerly(
         voters="panel",
         triggered_by="on",
+        enabled_by="option",
         declines_heard_by="refusals_heard_by",
         target_words="words",
         max_tokens="tokens",
@@ -121,8 +122,9 @@ class Phase(FrozenModel):
     """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
     declines_heard_by: tuple[str, ...] = DEBATING_SEATS
     """Those of `heard_by` that hear the turn where a side declined to argue in it."""
-    option: Literal["each round", "blind", "issues", "brief"] | None = None
-    """Only where the setup asks for it: ballots after each round, the pre-debate vote, issues, decision brief."""
+    enabled_by: Literal["each round", "blind", "issues", "brief"] | None = None
+    """The setting with which alone it takes place: ballots after each round, the pre-debate vote, issues, decision
+    brief."""
     target_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
     max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""

@@ -9,7 +9,8 @@ Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`,
 - An opening tag that is never closed counts only where nothing was said before it: then all of the text is private.
 - A closing tag alone counts where it begins or ends a line that is not a block quote. It makes all before it private,
   since some templates open the reasoning themselves.
-- In a closed code fence none counts. Working ends at its closing tag, also in code: its fences pair with none outside.
+- In a closed code fence none counts. Reasoning ends at its closing tag, also in code: its fences pair with none
+  outside.
 - A pair of tags of the form `<think>` has one name.
 
 All this is about speeches. Around the object of a structured reply every tag counts, wherever it stands: an object that

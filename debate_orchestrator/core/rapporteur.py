@@ -58,7 +58,7 @@ def issue_list(debate: DebateState) -> IssueList | None:
 
 def is_changed_list(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn drew up the list of issues, and the user changed it."""
-    return debate.changed_issues is not None and turn.phase.option == ISSUES
+    return debate.changed_issues is not None and turn.phase.enabled_by == ISSUES
 
 
 def with_user_issues(debate: DebateState, turn: Turn, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,11 +76,11 @@ def _numbered(questions: Sequence[str]) -> dict[str, str]:
     return {f"I{n}": without_number(question) for n, question in enumerate(questions, start=1)}
 
 
-def _replies(debate: DebateState, option: str) -> Iterator[StructuredReplyGiven]:
-    """The rapporteur's replies in the phases with this option, in order."""
+def _replies(debate: DebateState, setting: str) -> Iterator[StructuredReplyGiven]:
+    """The rapporteur's replies in the phases that this setting enables, in order."""
     sections = debate.plan.sections
     for slot in (*sections.get(BEFORE_ROUNDS, ()), *sections.get(AFTER_ROUNDS, ())):
-        if slot.phase.option == option and JUDGE not in slot.phase.seats:
+        if slot.phase.enabled_by == setting and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
                 if (reply := debate.structured_reply(slot.turn_id(seat))) is not None:
                     yield reply
@@ -117,7 +117,7 @@ def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
 
 def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn is the rapporteur's advice in a debate under way: a person who sees it may hold a seat."""
-    return turn.phase.option == DECISION_BRIEF and not turn.after_rounds and not debate.complete
+    return turn.phase.enabled_by == DECISION_BRIEF and not turn.after_rounds and not debate.complete
 
 
 def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:

@@ -190,7 +190,7 @@ def can_change_issues(debate: DebateState) -> bool:
     if (
         debate.opened.earlier_debate is not None
         or len(debate.stages) < 2
-        or not any(turn.phase.option == ISSUES for turn in debate.stages[-2])
+        or not any(turn.phase.enabled_by == ISSUES for turn in debate.stages[-2])
     ):
         return False
     stage = debate.stages[-1]
@@ -337,7 +337,9 @@ def own_ballot_turns(debate: DebateState, turn: Turn) -> list[Turn]:
     return [
         earlier
         for earlier in turns_taken(debate)
-        if earlier.seat == turn.seat and earlier.mirrored == turn.mirrored and earlier.phase.option != PRE_DEBATE_VOTE
+        if earlier.seat == turn.seat
+        and earlier.mirrored == turn.mirrored
+        and earlier.phase.enabled_by != PRE_DEBATE_VOTE
         if (ballot := debate.structured_reply(earlier.id)) is not None and ballot.reply.spec in same_judge
     ]
 
@@ -356,5 +358,5 @@ def shape_context(debate: DebateState, turn: Turn, *, with_turns: bool = True) -
         turns=tuple(map(debate.mirror.turn_id, turn_ids) if turn.mirrored else turn_ids),
         scales={name: rubric.scale(name) for name in debate.criteria},
         issues=tuple(issues.issues) if issues else (),
-        options=debate.opened.settings.shape_options,
+        settings_on=debate.opened.settings.settings_on,
     )

@@ -58,7 +58,7 @@ class Setting:
     format_default: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
     rejudge_group: Literal["", "votes", "calls"] = ""
-    """What it is about, if it may change in a new judging: how judges vote, or how models are called."""
+    """What it is about, if it may change in a re-judging: how judges vote, or how models are called."""
     keeps_origin: bool = False
     """Whether the journal says where its value came from."""
 
@@ -172,7 +172,7 @@ class Settings(JournaledModel):
 
     @property
     def chosen_phases(self) -> tuple[str, ...]:
-        """The optional phases that are asked for, by their `option`."""
+        """The optional phases that are asked for, by what they are `enabled_by`."""
         phases = {
             "each round": self.each_round,
             PRE_DEBATE_VOTE: self.blind,
@@ -187,9 +187,9 @@ class Settings(JournaledModel):
         return self.issues if isinstance(self.issues, tuple) else None
 
     @property
-    def shape_options(self) -> tuple[str, ...]:
-        """The options by the names that the conditions (`when`) of fields in shapes use: also `issues` where the user
-        gave the list, and `until no new ground`."""
+    def settings_on(self) -> tuple[str, ...]:
+        """The settings that are on, by the names that the conditions (`when`) of fields in shapes have for them: also
+        `issues` where the user gave the list, and `until no new ground`."""
         issues = () if self.own_issues is None else (ISSUES,)
         return (*self.chosen_phases, *issues, *(("until no new ground",) if self.until_no_new_ground else ()))
 

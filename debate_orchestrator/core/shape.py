@@ -26,18 +26,20 @@ MAX_NUMBER = 1_000_000
 class Condition(FrozenModel):
     """Conditions on the setup and the round; all that are set must hold."""
 
+    model_config = formerly(setting="option")
+
     round: Literal["first", "later", "last", "not last"] | int | None = None
     """The rounds, by name, or one round by its number."""
     rounds_at_least: int | None = None
     strictness: PrintableKey | None = None
-    option: Annotated[tuple[PrintableKey, ...], RENAMED] = PydanticField(default=(), max_length=MAX_ITEMS)
-    """Options of which the setup must ask for at least one."""
+    setting: Annotated[tuple[PrintableKey, ...], RENAMED] = PydanticField(default=(), max_length=MAX_ITEMS)
+    """Settings of which at least one must be on."""
 
     def holds(
-        self, *, rounds: int, strictness: str, round: int | None = None, options: Collection[str] | None = None
+        self, *, rounds: int, strictness: str, round: int | None = None, settings_on: Collection[str] | None = None
     ) -> bool:
-        """Whether all conditions hold; those on options do where no `options` are given."""
-        if self.option and options is not None and set(self.option).isdisjoint(options):
+        """Whether all conditions hold; one on settings does where `settings_on` is None."""
+        if self.setting and settings_on is not None and set(self.setting).isdisjoint(settings_on):
             return False
         if self.rounds_at_least is not None and rounds < self.rounds_at_least:
             return False
@@ -56,6 +58,7 @@ class Condition(FrozenModel):
 class Field(FrozenModel):
     model_config = formerly(
         null_when="empty",
+        id_prefix="numbered",
         options="of",
         min="least",
         max="most",
@@ -88,8 +91,8 @@ class Field(FrozenModel):
     """The limit: a longer text is asked for again."""
     target_words: int | None = None
     """The maximum number of words that is asked for. A longer reply is accepted; the rapporteur's is sent back once."""
-    numbered: str = PydanticField(default="", pattern=r"^[A-Z]?$")
-    """The letter by which the items of a list are called, with their number: `I` for I1, I2, ..."""
+    id_prefix: str = PydanticField(default="", pattern=r"^[A-Z]?$")
+    """The letter that begins the ids of the items of a list: `I` for I1, I2, ..."""
     per_side: bool = False
     """One value for each side instead of a single one."""
     per_issue: bool = False
@@ -139,8 +142,8 @@ class ShapeContext(FrozenModel):
     """Criterion to its own minimum and maximum, if they are not those of the rubric."""
     issues: tuple[str, ...] = ()
     """The ids of the list of issues: I1, I2, ..."""
-    options: tuple[str, ...] = ()
-    """The options that the setup asks for, by the names that conditions have for them."""
+    settings_on: tuple[str, ...] = ()
+    """The settings that are on, by the names that conditions have for them."""
 
     @cached_property
     def turn_ids(self) -> frozenset[str]:
@@ -168,7 +171,7 @@ def fields_asked(shape: Mapping[str, Field], context: ShapeContext) -> Shape:
     return {
         name: field
         for name, field in shape.items()
-        if field.when.holds(rounds=context.rounds, strictness=context.strictness, options=context.options)
+        if field.when.holds(rounds=context.rounds, strictness=context.strictness, settings_on=context.settings_on)
         and (context.issues or not field.per_issue)
     }
 

@@ -66,7 +66,7 @@ class DebatePlan:
     """Makes what a judge of the mirrored debate sees."""
 
     @cached_property
-    def opening_digest(self) -> str:
+    def opened_digest(self) -> str:
         """The sha256 of the event, with the whole format in it."""
         return hashlib.sha256(self.opened.model_dump_json().encode()).hexdigest()
 

@@ -257,7 +257,7 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
 def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
-    slots = [slot for slot in debate.plan.slots if slot.phase.option != PRE_DEBATE_VOTE]
+    slots = [slot for slot in debate.plan.slots if slot.phase.enabled_by != PRE_DEBATE_VOTE]
     for judge_turns in [voter for slot in slots for voter in debate.plan.judge_turns.get(slot.id, ())]:
         shape, turns = judge_turns.shape, judge_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]

@@ -176,7 +176,7 @@ def _value_lines(field: Field, value: Any) -> list[str]:
         return ["; ".join(f"{side}: {points}" for side, points in scores.items())]
     if field.kind == "list":
         items = [_fields(field.fields, item) if field.fields else _lines(item) for item in value]
-        heads = [f"{field.numbered}{n}. " if field.numbered else "- " for n in range(1, len(items) + 1)]
+        heads = [f"{field.id_prefix}{n}. " if field.id_prefix else "- " for n in range(1, len(items) + 1)]
         return ["", *(line for head, item in zip(heads, items, strict=True) for line in _labelled_lines(head, item))]
     if isinstance(value, list):
         return [", ".join(map(str, value))]

@@ -127,23 +127,23 @@ def paragraphs(text: str) -> str:
     text of a page has them. Lines within a paragraph are joined, but not digits at the end and the beginning of two,
     nor the rows of a table."""
     lines = text.split("\n")
-    bares = [_BLOCK_QUOTE.sub("", line, count=1) for line in lines]
-    is_row_pair = [False, *(_are_rows(*pair) for pair in pairwise(bares)), False]
-    pieces, joins, quoted, before_apart = [""], False, False, False
+    unquoted_lines = [_BLOCK_QUOTE.sub("", line, count=1) for line in lines]
+    is_row_pair = [False, *(_are_rows(*pair) for pair in pairwise(unquoted_lines)), False]
+    pieces, joins, quoted, follows_block = [""], False, False, False
     for index, line in enumerate(lines):
-        joins = joins and quoted == (bares[index] != line) and not _BEGINS_BLOCK.match(bares[index])
-        quoted = bares[index] != line
-        is_heading = _HEADING.match(bares[index]) is not None
-        bare = _HEADING.sub("", _BULLET.sub("", bares[index], count=1), count=1).strip()
-        if re.match(r"[-*+]\s", bare):
-            bare = f"\u2022{bare[1:]}"  # no minus
-        joins = joins and not (pieces[-1][-1:].isdigit() and bare[:1].isdigit())
-        if bare:
-            cells = _CELLS.split(_NUMBERED.sub(r"\1 ", bare))
-            apart = is_heading or len(cells) > 1 or is_row_pair[index] or is_row_pair[index + 1]
-            pieces += ["\n\n" if apart or before_apart else " " if joins else "\n", "\n\n".join(cells)]
-            before_apart = apart
-        joins = bool(bare)
+        joins = joins and quoted == (unquoted_lines[index] != line) and not _BEGINS_BLOCK.match(unquoted_lines[index])
+        quoted = unquoted_lines[index] != line
+        is_heading = _HEADING.match(unquoted_lines[index]) is not None
+        line_text = _HEADING.sub("", _BULLET.sub("", unquoted_lines[index], count=1), count=1).strip()
+        if re.match(r"[-*+]\s", line_text):
+            line_text = f"\u2022{line_text[1:]}"  # no minus
+        joins = joins and not (pieces[-1][-1:].isdigit() and line_text[:1].isdigit())
+        if line_text:
+            cells = _CELLS.split(_NUMBERED.sub(r"\1 ", line_text))
+            is_block = is_heading or len(cells) > 1 or is_row_pair[index] or is_row_pair[index + 1]
+            pieces += ["\n\n" if is_block or follows_block else " " if joins else "\n", "\n\n".join(cells)]
+            follows_block = is_block
+        joins = bool(line_text)
     return "".join(pieces[2:])
 
 

@@ -76,7 +76,7 @@ def play(
 class CostEstimate(FrozenModel):
     """The expected calls, cost and time of a debate, or of the rest of one."""
 
-    bill: Costs
+    costs: Costs
     """A line for each seat and phase with calls; calls that are free count with $0."""
     unpriced_specs: tuple[str, ...]
     """The model specs whose price is unknown, each once."""
@@ -99,12 +99,12 @@ class CostEstimate(FrozenModel):
 
     @property
     def calls(self) -> int:
-        return self.bill.total.calls
+        return self.costs.total.calls
 
     @property
     def cost(self) -> float:
         """US dollars, of the calls whose price is known."""
-        return self.bill.total.cost
+        return self.costs.total.cost
 
     def sentence(self) -> str:
         first = ""
@@ -201,7 +201,7 @@ def estimate_debate(
     has_slow_seats = has_people or model_spec.HOST in seated_specs
     searches = opened.settings.search
     estimate_so_far = CostEstimate(
-        bill=Costs(),
+        costs=Costs(),
         unpriced_specs=(),
         seconds=0,
         has_slow_seats=has_slow_seats,
@@ -222,7 +222,7 @@ def estimate_debate(
         unpriced_specs |= {} if cost is not None else {call.spec: None}
         lines.append(cost_line(call.turn, call.usage, cost))
     totals = {
-        "bill": Costs.of_calls(lines),
+        "costs": Costs.of_calls(lines),
         "unpriced_specs": tuple(unpriced_specs),
         "seconds": seconds,
         "host_turns": host_turns,

@@ -130,7 +130,7 @@ def create_debate(opened: Opened, files: DebateFiles, follow_up_events: Sequence
 
 
 async def create_paid_debate(
-    opening: Awaitable[Opened],
+    opened_event: Awaitable[Opened],
     files: DebateFiles,
     follow_up_events: FollowUpEvents = lambda opened: (),
     on_journal: OnJournal = ignore,
@@ -140,7 +140,7 @@ async def create_paid_debate(
     journal = JournalWriter.reserve(files.journal)
     with journal.closed_on_failure():
         on_journal(journal)
-        opened = await opening
+        opened = await opened_event
         journal.append(opened, queue_if_disk_full=bool(opened.moderator_replies))
         await journal.wait_for_room()
         journal.sync()

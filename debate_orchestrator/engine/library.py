@@ -13,7 +13,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import MAX_COST, SETTINGS, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.engine import rejudge as rejudging
+from debate_orchestrator.engine import rejudge as rejudge_module
 from debate_orchestrator.engine.budget import estimate_debate, unpriced_seats
 from debate_orchestrator.engine.debate import (
     DebateSession,
@@ -150,12 +150,12 @@ async def rejudge(
         BadJournal: the journal can't be read, or its debate is not finished.
         Paused, PermanentFailure: as in `run`.
     """
-    judging, files = _judging(os.fspath(source), judges, output, strictness, topic, positions, trust)
-    with create_debate(judging.opened, files, judging.speeches) as session:
+    rejudging, files = _rejudging(os.fspath(source), judges, output, strictness, topic, positions, trust)
+    with create_debate(rejudging.opened, files, rejudging.speeches) as session:
         return await _run(session, on_event, on_text)
 
 
-def open_judging(
+def open_rejudging(
     source: PathLike,
     judges: str | Sequence[str],
     *,
@@ -163,13 +163,13 @@ def open_judging(
     strictness: str | None = None,
     trust: bool = False,
 ) -> DebateFiles:
-    """Write the journal of a judging as `rejudge` runs it, and ask for no ballot yet: `resume` does."""
-    judging, files = _judging(os.fspath(source), judges, output, strictness, None, None, trust)
-    with create_debate(judging.opened, files, judging.speeches):
+    """Write the journal of a re-judging as `rejudge` runs it, and ask for no ballot yet: `resume` does."""
+    rejudging, files = _rejudging(os.fspath(source), judges, output, strictness, None, None, trust)
+    with create_debate(rejudging.opened, files, rejudging.speeches):
         return files
 
 
-def _judging(
+def _rejudging(
     path: str,
     judges: str | Sequence[str],
     output: str | None,
@@ -177,12 +177,12 @@ def _judging(
     topic: str | None,
     positions: Mapping[str, str] | None,
     trust: bool,
-) -> tuple[rejudging.Rejudging, DebateFiles]:
-    """A judging that may be written down, and the paths that its files will have."""
+) -> tuple[rejudge_module.Rejudging, DebateFiles]:
+    """A re-judging that may be written down, and the paths that its files will have."""
     panel = (judges,) if isinstance(judges, str) else tuple(judges)
     start.must_be_callable({JUDGE: panel})
-    judging = rejudging.rejudging_from_file(path, panel, strictness, topic, positions)
-    return rejudging.checked_for_start(judging, output, lambda risks: _must_be_trusted(path, risks, trust))
+    rejudging = rejudge_module.rejudging_from_file(path, panel, strictness, topic, positions)
+    return rejudge_module.checked_for_start(rejudging, output, lambda risks: _must_be_trusted(path, risks, trust))
 
 
 async def open_debate(

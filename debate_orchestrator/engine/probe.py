@@ -196,7 +196,7 @@ class ProbeRun:
         """The estimate for the missing ballots. A stand-in counts as the judge it stands for."""
         expected = [estimate_debate(*make_opened(task.case, task.judge), rehearsal=True) for task in self.pending()]
         return CostEstimate(
-            bill=Costs(lines=tuple(line for estimated in expected for line in estimated.bill.lines)),
+            costs=Costs(lines=tuple(line for estimated in expected for line in estimated.costs.lines)),
             unpriced_specs=tuple(dict.fromkeys(spec for estimated in expected for spec in estimated.unpriced_specs)),
             seconds=sum(estimated.seconds for estimated in expected) / CONCURRENCY,
             has_slow_seats=False,

@@ -1,6 +1,6 @@
 """Opens a debate that is judged again, from a journal or from a transcript.
 
-A judging is a debate of its own that the ordinary loop runs. Its speeches are given already, and its
+A re-judging is a debate of its own that the ordinary loop runs. Its speeches are given already, and its
 `earlier_debate` fixes who speaks, so that the new judges read what was said, in its order, and decide nothing but
 their ballots. What an earlier panel decided is kept beside it and shown to no judge.
 """
@@ -53,7 +53,7 @@ FORMAT = "transcript"
 _NO_RESERVED_LINES = ReservedLines(concede="\n", decline="\n")
 """No line of a speech is a line feed, so nothing in a transcript is taken for a reserved line."""
 OpenedAndSpeeches = tuple[Opened, list[Spoke | Declined]]
-"""The first event of a judging and the speeches that follow it."""
+"""The first event of a re-judging and the speeches that follow it."""
 
 
 class Rejudging(NamedTuple):
@@ -78,7 +78,8 @@ def rejudging_from_file(
     positions: Mapping[str, str] | None = None,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> Rejudging:
-    """The judging of a journal, or of a transcript with this topic and these positions. Raises what either raises."""
+    """The re-judging of a journal, or of a transcript with this topic and these positions. Raises what either
+    raises."""
     if not (begins_like_one(path) or path.endswith(".jsonl")):
         transcript, digest = transcript_file.read(path)
         opened, speeches = opened_from_transcript(
@@ -94,26 +95,26 @@ def rejudging_from_file(
 
 
 def checked_for_start(
-    judging: Rejudging,
+    rejudging: Rejudging,
     output: str | None,
     require_consent: Callable[[tuple[risks.Risk, ...]], None],
     permissions: Permissions = NO_PERMISSIONS,
     **calls: Any,
 ) -> tuple[Rejudging, DebateFiles]:
-    """The judging with the name of its report and the settings `calls`, and its files, after all that can be checked
+    """The re-judging with the name of its report and the settings `calls`, and its files, after all that can be checked
     before its journal is written. Without an `output` they lie beside the source. `require_consent` raises unless the
     user consents to the risks of the source. Raises BadFile if one of the files is there already, and BadSettings if
     the judges can't be used."""
-    opened = judging.opened
+    opened = rejudging.opened
     if has_placeholders(opened.settings.positions) and not all(map(model_spec.is_stand_in, opened.cast[JUDGE])):
-        problem = f"{judging.path}: its positions are a rehearsal's placeholders, so there is nothing to judge."
+        problem = f"{rejudging.path}: its positions are a rehearsal's placeholders, so there is nothing to judge."
         raise BadSettings(problem, hint="the journal of the debate itself")
-    files = DebateFiles.of_output(output or output_path(judging.path))
+    files = DebateFiles.of_output(output or output_path(rejudging.path))
     files.must_be_new()
-    require_consent(risks.of_judging([entry.event for entry in judging.entries], "" if output else files.report))
+    require_consent(risks.of_judging([entry.event for entry in rejudging.entries], "" if output else files.report))
     opened = opened.with_settings(output=os.path.basename(files.report), **calls)
     cast_providers.make_providers(CurrentState(fold([opened])), permissions=permissions)
-    return judging._replace(opened=opened), files
+    return rejudging._replace(opened=opened), files
 
 
 # From a journal
@@ -126,9 +127,9 @@ def opened_from_journal(
     strictness: str | None = None,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> OpenedAndSpeeches:
-    """The first event of a judging by `judges` of the debate in the journal at `path`, whose speeches are replayed from
-    there later; those of a format without judges follow at once. `vote_settings` are keys of an answers file on how
-    judges vote, where that changes. Raises BadJournal for a debate that is not finished, BadSettings with every
+    """The first event of a re-judging by `judges` of the debate in the journal at `path`, whose speeches are replayed
+    from there later; those of a format without judges follow at once. `vote_settings` are keys of an answers file on
+    how judges vote, where that changes. Raises BadJournal for a debate that is not finished, BadSettings with every
     problem."""
     debate = stored_state(path, [entry.event for entry in entries])
     old, digest = debate.opened, entries[-1].hash
@@ -136,7 +137,7 @@ def opened_from_journal(
         due = ", ".join(turn.id for turn in debate.due)
         hint = f"`{next_command(debate, path)}` to finish it"
         raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
-    if old.format.judged_by:
+    if old.format.judged_by_format:
         return _opened_from_unjudged(
             debate, path=path, digest=digest, judges=judges, strictness=strictness, vote_settings=vote_settings
         )
@@ -169,8 +170,9 @@ def opened_from_journal(
 
 
 def _earlier_questions(debate: DebateState, slots: Sequence[str], counts: Sequence[int]) -> tuple[EarlierQuestion, ...]:
-    """The floor questions of a finished debate that a stage of its judging hears. Of each stage that the judging takes
-    from it, in order: `slots` has the slot id, `counts` the number of questions that had been put when it began."""
+    """The floor questions of a finished debate that a stage of its re-judging hears. Of each stage that the re-judging
+    takes from it, in order: `slots` has the slot id, `counts` the number of questions that had been put when it
+    began."""
     earlier: list[EarlierQuestion] = []
     stages_of = Counter[str]()
     for slot_id, count in zip(slots, counts, strict=True):
@@ -181,8 +183,9 @@ def _earlier_questions(debate: DebateState, slots: Sequence[str], counts: Sequen
 
 
 def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeeches:
-    """The judging of a debate whose format has no judge but names another format for judging (`judged_by`). The judges
-    read the speeches as the debate's seats heard them, under the names that the debate's format gives its sides."""
+    """The re-judging of a debate whose format has no judge but names another format for judging (`judged_by_format`).
+    The judges read the speeches as the debate's seats heard them, under the names that the debate's format gives its
+    sides."""
     format, settings = debate.format, debate.opened.settings
     turns = [
         turn
@@ -197,9 +200,9 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
         speeches=tuple(_transcript_speech(debate, turn) for turn in turns),
         notes=tuple(_weaknesses(debate)),
     )
-    opened, speeches = opened_from_transcript(transcript, judged_by=format.judged_by, **options)
-    judging = fold([opened, *speeches])
-    slots = [judging.turns[speech.turn_id].slot_id for speech in speeches]
+    opened, speeches = opened_from_transcript(transcript, judged_by_format=format.judged_by_format, **options)
+    rejudging = fold([opened, *speeches])
+    slots = [rejudging.turns[speech.turn_id].slot_id for speech in speeches]
     counts = [debate.question_counts[turn.id] for turn in turns]
     questions = _earlier_questions(debate, slots, counts)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
@@ -327,12 +330,12 @@ def opened_from_transcript(
     topic: str | None = None,
     positions: Mapping[str, str] | None = None,
     *,
-    judged_by: str = FORMAT,
+    judged_by_format: str = FORMAT,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> OpenedAndSpeeches:
-    """The first event of a judging of a transcript, and its speeches as the events that follow. A topic and positions
-    that are given here replace the document's. Raises BadSettings with every problem."""
-    format = loader.load(judged_by)
+    """The first event of a re-judging of a transcript, and its speeches as the events that follow. A topic and
+    positions that are given here replace those of the document. Raises BadSettings with every problem."""
+    format = loader.load(judged_by_format)
     source = os.path.basename(path)
     strictness = strictness or list(format.rubric.strictness)[-1]
     problems = [*panel_problems(judges), *_unknown_strictness(strictness, format)]
@@ -412,7 +415,7 @@ def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -
 
 
 def output_path(source: str) -> str:
-    """The default path of the report of a judging: beside its source, under a name that is free."""
+    """The default path of the report of a re-judging: beside its source, under a name that is free."""
     stem = source.removesuffix(JOURNAL) if source.endswith(JOURNAL) else os.path.splitext(source)[0]
     stem = re.sub(r"\.judged(?:-\d+)?$", "", stem)
     return free_files(DebateFiles.of_journal(f"{stem}.judged{JOURNAL}")).report

@@ -34,7 +34,7 @@ from debate_orchestrator.core.verbatim import (
     words_of,
 )
 from debate_orchestrator.evidence import QuoteState
-from debate_orchestrator.evidence.pages import STAND_INS
+from debate_orchestrator.evidence.pages import PLACEHOLDERS
 from debate_orchestrator.util.sanitize import normalize_unicode, quoted
 
 NEAR = 0.9
@@ -101,7 +101,7 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> QuoteMatch:
     reason_for_doubt = ""
     if is_struck(quote):
         reason_for_doubt = "words of it are marked as struck out"
-    elif any(mark in part.text for mark in STAND_INS for part in parts):
+    elif any(mark in part.text for mark in PLACEHOLDERS for part in parts):
         reason_for_doubt = "it holds a mark that stands in place of what a page shows"
     elif not all(map(_is_enough, parts)):
         reason_for_doubt = "one of its parts is too short to count"

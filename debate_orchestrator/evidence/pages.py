@@ -40,7 +40,7 @@ _DATE_IN_SCRIPT = re.compile(rf'"datePublished"\s*:\s*"({_DATE.pattern})')
 _TITLE = 300
 
 _DROPPED = {"datalist", "head", "noembed", "noframes", "noscript", "script", "style", "template", "title"}
-_PLACEHOLDERS = {
+_PLACEHOLDER_NAMES = {
     "audio": "audio", "canvas": "image", "embed": "object", "iframe": "object", "img": "image", "input": "field",
     "math": "formula", "meter": "field", "object": "object", "progress": "field", "select": "field", "svg": "image",
     "textarea": "field", "video": "video",
@@ -49,7 +49,7 @@ _PLACEHOLDERS = {
 _INLINE = {
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
     "kbd", "label", "mark", "nobr", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
-    "sub", "sup", "time", "tt", "u", "var", "wbr", *_PLACEHOLDERS,
+    "sub", "sup", "time", "tt", "u", "var", "wbr", *_PLACEHOLDER_NAMES,
 }  # fmt: skip
 _BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "col", "colgroup", "dd",
@@ -58,32 +58,33 @@ _BLOCKS = {
     "optgroup", "option", "p", "plaintext", "pre", "search", "section", "summary", "table", "tbody", "td", "tfoot",
     "th", "thead", "tr", "ul", "xmp",
 }  # fmt: skip
-_APART = {"caption", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th"}
-"""Blocks whose sentences no quote goes on from."""
+_ISOLATED_BLOCKS = {"caption", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th"}
+"""Blocks that a quote may not continue past."""
 _PREFORMATTED = {"listing", "plaintext", "pre", "xmp"}
 _CODE = {"code", "kbd", "samp", "tt", *_PREFORMATTED}
 _INDEX = re.compile(rf"(?<=[^\W\d_])\[(?=(?:{FOOTNOTE_NUMBERS}|[abc])\])")
 """A bracket of code right after a word, which begins no footnote."""
-_BORDER = "\u00a6"
-"""Between what a page may draw apart: an element that begins or ends between figures may make one an exponent."""
+_SPLIT_MARK = "\u00a6"
+"""Marks where an element splits a number: the page may draw one part as an exponent."""
 _STRUCK_BEGIN = "[struck: "
-STAND_INS = (_BORDER, _STRUCK_BEGIN, "[symbol]", *sorted({f"[{name}]" for name in _PLACEHOLDERS.values()}))
+PLACEHOLDERS = (_SPLIT_MARK, _STRUCK_BEGIN, "[symbol]", *sorted({f"[{name}]" for name in _PLACEHOLDER_NAMES.values()}))
 """What a text has in place of what a page shows."""
-_CELL_BORDER = "\f"
-_UNKNOWN = "\x00"
-"""The border of an element that is in neither of these sets. It may be drawn within a word; elsewhere a block begins or
+_CELL_SENTINEL = "\f"
+_UNKNOWN_ELEMENT = "\x00"
+"""Around an element that is in neither of these sets. It may be drawn within a word; elsewhere a block begins or
 ends there."""
 _NUMBER_LINK = "\x02"
 """Around numbers that link to a place of a page."""
 _BEGIN, _END = "\x03", "\x04"
-"""The borders of an element within a line."""
+"""Around an element within a line."""
 _BLANKS = f" {_BEGIN}{_END}"
-_EDGES = f"{_UNKNOWN}{_NUMBER_LINK}{_BEGIN}{_END}"
-_WITHOUT_EDGES = str.maketrans("", "", _EDGES)
-_WITHOUT_BORDERS = str.maketrans("", "", f"{_EDGES}{_CELL_BORDER}")
-_DIVIDED = re.compile(rf"(?<=[\w)\]%\u00b0])[{_EDGES}]+(?=\d)|(?<=\d)[{_EDGES}]*{_BEGIN}(?=[-+\u2212]\d)")
+_SENTINELS = f"{_UNKNOWN_ELEMENT}{_NUMBER_LINK}{_BEGIN}{_END}"
+_WITHOUT_SENTINELS = str.maketrans("", "", _SENTINELS)
+_WITHOUT_ANY_SENTINEL = str.maketrans("", "", f"{_SENTINELS}{_CELL_SENTINEL}")
+_SPLIT_NUMBER = re.compile(rf"(?<=[\w)\]%\u00b0])[{_SENTINELS}]+(?=\d)|(?<=\d)[{_SENTINELS}]*{_BEGIN}(?=[-+\u2212]\d)")
 _CITATION = re.compile(
-    rf"(?<=[^\s(\[\]{_EDGES}])[ {_EDGES}]*\[({_EDGES[1]}[\d{_EDGES},;\u2013 -]*{_EDGES[1]})[{_EDGES}]*\](?!\w)"
+    rf"(?<=[^\s(\[\]{_SENTINELS}])[ {_SENTINELS}]*\["
+    rf"({_NUMBER_LINK}[\d{_SENTINELS},;\u2013 -]*{_NUMBER_LINK})[{_SENTINELS}]*\](?!\w)"
 )
 _SYMBOL_FONT = re.compile(
     r"(?:.*\d\S*\s)?\s*[\"']?(?:symbol|wingdings(?: [23])?|webdings|zapf ?dingbats)[\"']?\s*(?:,|\Z)"
@@ -93,7 +94,7 @@ _ENDS_IN_WORD = re.compile("(?:\\w|[^\\W\\d_][.,;:!?\"')\u201d\u2019\u00bb]+)\\Z
 """A word or letter at the end of a text, perhaps with punctuation, directly before a number."""
 _ON_BASELINE = ("", "baseline", "middle", "inherit", "initial", "unset", "revert", "revert-layer")
 """Values of `vertical-align` that make no superscript or subscript."""
-_MOVED = {"top", "bottom", "inset", "inset-block", "inset-block-start", "inset-block-end"}
+_OFFSET_PROPERTIES = {"top", "bottom", "inset", "inset-block", "inset-block-start", "inset-block-end"}
 _ORDINALS = {"st", "nd", "rd", "th", "er", "re", "\u00e8re", "\u00e8me", "eme"}
 _STRUCK = {"del", "s", "strike"}
 
@@ -116,7 +117,7 @@ def html_page(body: bytes, charset: str) -> Page:
     """A page of HTML. Raises Unreadable where elements are nested too deep: the parser drops all that follows."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
-    text = decode(body, charset)[:MAX_LENGTH].translate(_WITHOUT_BORDERS)
+    text = decode(body, charset)[:MAX_LENGTH].translate(_WITHOUT_ANY_SENTINEL)
     parser = html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
     )
@@ -153,26 +154,26 @@ def visible_text(tree: Any) -> str:
     pieces: list[str] = []
     _read(tree, pieces)
     text = _divided(_CITATION.sub(_citation, "".join(pieces))).replace(_NUMBER_LINK, "")
-    text = re.sub(rf"(?<=[^\s{_UNKNOWN}]){_UNKNOWN}+(?=[^\s{_UNKNOWN}])", "", text)
+    text = re.sub(rf"(?<=[^\s{_UNKNOWN_ELEMENT}]){_UNKNOWN_ELEMENT}+(?=[^\s{_UNKNOWN_ELEMENT}])", "", text)
     text = re.sub("\u00ad(?=\\s)", "-", text)
-    cells = (_lines(cell) for cell in text.split(_CELL_BORDER))
+    cells = (_lines(cell) for cell in text.split(_CELL_SENTINEL))
     return "\n\n".join(cell for cell in cells if cell)
 
 
 def _lines(text: str) -> str:
-    lines = (" ".join(line.split()) for line in re.split(rf"[\n{_UNKNOWN}]", text))
+    lines = (" ".join(line.split()) for line in re.split(rf"[\n{_UNKNOWN_ELEMENT}]", text))
     return "\n".join(line for line in lines if line)
 
 
 def _divided(text: str) -> str:
     """A text with a sign where elements divide figures, and without the other borders within lines."""
-    return _DIVIDED.sub(_BORDER, text).replace(_BEGIN, "").replace(_END, "")
+    return _SPLIT_NUMBER.sub(_SPLIT_MARK, text).replace(_BEGIN, "").replace(_END, "")
 
 
 def _citation(match: re.Match[str]) -> str:
     """Numbers in brackets that link to places of the page, as a mark after the word before them."""
-    label = match[1].translate(_WITHOUT_EDGES)
-    before = match.string[max(0, match.start() - 30) : match.start()].translate(_WITHOUT_EDGES)
+    label = match[1].translate(_WITHOUT_SENTINELS)
+    before = match.string[max(0, match.start() - 30) : match.start()].translate(_WITHOUT_SENTINELS)
     return _footnote_marker(label, before) if re.fullmatch(FOOTNOTE_NUMBERS, label) else match[0]
 
 
@@ -189,13 +190,13 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
     if is_closed or hides or node.get("hidden") is not None:
         pieces.append(_BEGIN)
         return
-    if stand_in := _stand_in(node, style):
-        pieces.append(stand_in)
+    if placeholder := _placeholder_for(node, style):
+        pieces.append(placeholder)
         return
     is_shifted, before, after = tag in ("sup", "sub") or _shifts_baseline(style), "", ""
     if is_shifted or tag == "a":
-        preceding = "".join(piece[-30:] for piece in pieces[-20:]).translate(_WITHOUT_EDGES)
-        preceding = re.split(rf"[\n{_CELL_BORDER}]", preceding)[-1]
+        preceding = "".join(piece[-30:] for piece in pieces[-20:]).translate(_WITHOUT_SENTINELS)
+        preceding = re.split(rf"[\n{_CELL_SENTINEL}]", preceding)[-1]
         if preceding.strip() and (footnote := _linked_footnote(node, preceding)):
             _end_with_word(pieces, _BLANKS)
             pieces.append(footnote)
@@ -207,7 +208,7 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
         before, after = _NUMBER_LINK, _NUMBER_LINK
     if tag in _STRUCK or any("line-through" in value for value in style.values()):
         before, after = f"{_STRUCK_BEGIN}{before}", f"{after}]"
-    begin, end = _borders(tag, {} if is_shifted else style)
+    begin, end = _sentinels_around(tag, {} if is_shifted else style)
     if begin != _BEGIN or not (is_shifted or before):
         before, after = f"{begin}{before}", f"{after}{end}"
     begins_code = tag in _CODE and not is_preformatted
@@ -221,12 +222,12 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
         inner.append(_spaced(child.tail, is_preformatted))
     if begins_code:
         text = _divided("".join(inner))
-        text = paragraphs(text).replace("\n\n", _CELL_BORDER) if begins_preformatted else text
-        pieces.append(_INDEX.sub(f"{_BORDER}[", text))
+        text = paragraphs(text).replace("\n\n", _CELL_SENTINEL) if begins_preformatted else text
+        pieces.append(_INDEX.sub(f"{_SPLIT_MARK}[", text))
     pieces.append(after)
 
 
-def _stand_in(node: Any, style: dict[str, str]) -> str:
+def _placeholder_for(node: Any, style: dict[str, str]) -> str:
     """What stands in the text for an element that is not read; "" for one that is."""
     tag, classes = node.tag, (node.get("class") or "").lower().split()
     is_script = tag == "script" and (node.get("type") or "").lower().startswith("math/")
@@ -235,25 +236,25 @@ def _stand_in(node: Any, style: dict[str, str]) -> str:
         return "[formula]"
     if tag in _DROPPED:
         return _BEGIN
-    if tag in _PLACEHOLDERS:
+    if tag in _PLACEHOLDER_NAMES:
         decoration = (tag == "img" and node.get("alt") == "") or (tag == "input" and node.get("type") == "hidden")
-        return _BEGIN if decoration else f"[{_PLACEHOLDERS[tag]}]"
+        return _BEGIN if decoration else f"[{_PLACEHOLDER_NAMES[tag]}]"
     font = style.get("font-family") or style.get("font") or (node.get("face") or "").lower()
     text = node.text_content() if _SYMBOL_FONT.match(font) else ""
     return re.sub(r"\S(?:.*\S)?", "[symbol]", text, flags=re.DOTALL)
 
 
-def _borders(tag: str, style: dict[str, str]) -> tuple[str, str]:
+def _sentinels_around(tag: str, style: dict[str, str]) -> tuple[str, str]:
     """What is written where an element begins and ends."""
     display = style.get("display", "")
-    if tag in _APART or display == "table-cell":
-        return _CELL_BORDER, _CELL_BORDER
+    if tag in _ISOLATED_BLOCKS or display == "table-cell":
+        return _CELL_SENTINEL, _CELL_SENTINEL
     if display.startswith(("block", "flex", "flow", "grid", "list", "table")) or tag in _BLOCKS:
         return "\n", "\n"
     if style.get("position") in ("absolute", "fixed"):
         return "\n", "\n"
     if tag not in _INLINE or display.startswith("inline-") or style.get("float", "none") != "none":
-        return _UNKNOWN, _UNKNOWN
+        return _UNKNOWN_ELEMENT, _UNKNOWN_ELEMENT
     return ("", "") if tag == "wbr" else (_BEGIN, _END)
 
 
@@ -266,7 +267,7 @@ def _declarations(node: Any) -> dict[str, str]:
 
 def _shifts_baseline(style: dict[str, str]) -> bool:
     """Whether a style draws text above or below the line."""
-    moved = style.get("position", "static") != "static" and not style.keys().isdisjoint(_MOVED)
+    moved = style.get("position", "static") != "static" and not style.keys().isdisjoint(_OFFSET_PROPERTIES)
     return (
         style.get("vertical-align", "") not in _ON_BASELINE or moved or bool(style.keys() & {"transform", "translate"})
     )

@@ -366,10 +366,10 @@ def system_templates(format: Format) -> tuple[str, str]:
 
 
 def stage_list(
-    format: Format, rounds: int, strictness: str, option_text: Callable[[str, bool], str]
+    format: Format, rounds: int, strictness: str, setting_text: Callable[[str, bool], str]
 ) -> list[tuple[str, str, list[str]]]:
     """The turns of the format for that many rounds: for each stage its section of the debate, its order or condition,
-    and its turn ids. `option_text` says when a phase takes place that depends on a setting; it gets the option, and
+    and its turn ids. `setting_text` says when a phase takes place that depends on a setting; it gets the setting, and
     whether the setting is on by default."""
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.optional_phases):
@@ -381,9 +381,9 @@ def stage_list(
             named_sides = ", for the sides it names" if slot.phase.triggered_by == "convergence" else ""
             how = f"only after {slot.phase.triggered_by}{named_sides}"
         how = "together with the previous turn" if slot.phase.with_previous else how
-        if option := slot.phase.option:
-            setting = option.replace(" ", "_")
-            how = f"{how}, {option_text(setting, bool(default_of(setting, format)))}"
+        if slot.phase.enabled_by:
+            setting = slot.phase.enabled_by.replace(" ", "_")
+            how = f"{how}, {setting_text(setting, bool(default_of(setting, format)))}"
         stages += [(section, how, [slot.turn_id(seat) for seat in seats]) for seats in slot_stages]
     return stages
 

@@ -415,7 +415,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
     if turn.mirrored:
         totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
     return {
-        "asks_for_no_new_ground": bool({"issues", "until no new ground"} & set(debate.opened.settings.shape_options)),
+        "asks_for_no_new_ground": bool({"issues", "until no new ground"} & set(debate.opened.settings.settings_on)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard_turns if earlier["declined"]],
         "ballots": [

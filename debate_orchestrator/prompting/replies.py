@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.debated_names import stands_in
+from debate_orchestrator.core.debated_names import occurs_in
 from debate_orchestrator.core.events import Declined, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
@@ -141,7 +141,7 @@ def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, str]:
     """Each phrase for a side in a reply to this turn, to the side that it means; to "" where it may mean another, or
-    what is debated: a name, a letter or a label that stands in a position, and tags, which are words of any kind."""
+    what is debated: a name, a letter or a label that occurs in a position, and tags, which are words of any kind."""
     format, positions = debate.format, debate.opened.settings.positions
     meanings: dict[str, str] = {}
     for side in format.sides:
@@ -152,7 +152,7 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, str]:
             name: [name, f"{name} {label}", f"{label} {name}"],
             label: [label, f"{label} side"] if label else [],
         }
-        in_doubt = {word for word in phrases if word and stands_in(word, positions.values())}
+        in_doubt = {word for word in phrases if word and occurs_in(word, positions.values())}
         own = {phrase(tag): ""}
         own |= {phrase(text): "" if word in in_doubt else side for word in phrases for text in phrases[word]}
         own |= {phrase(positions[holder]): side, positions[holder].strip(): side}

@@ -107,7 +107,7 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     fit a copy of that journal with another speech in it."""
     replies = [(other.id, debate.replies[other.id].reply.text) for other in schedule.turns_heard(debate, turn)]
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
-    digest = debate.plan.opening_digest
+    digest = debate.plan.opened_digest
     parts = [debate.opened.nonce, digest, turn.id, replies, questions, debate.changed_issues]
     number = int.from_bytes(hmac.digest(secret, json.dumps(parts).encode(), "sha256"))
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))

@@ -32,7 +32,7 @@ class Option(NamedTuple):
     name: str
     """As `Reply.unsupported` has it."""
     variants: tuple[Mapping[str, Any], ...]
-    """The fields of a request that ask for it, best first. The last are such that every server takes them."""
+    """The fields of a request that ask for it, best first. Every server takes the last ones."""
     error_words: tuple[str, ...]
     """Words of an error which says that it is not supported, in lower case."""
     equivalent_variants: int = 1

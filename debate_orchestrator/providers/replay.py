@@ -53,7 +53,9 @@ class Replay(Provider):
                 outcome = _recorded_outcome(event, state, mirror)
                 reply = event.reply.model_copy(update={"spec": spec, "recorded_outcome": outcome})
                 earlier = recorded.setdefault(event.turn_id, [])
-                if isinstance(event, Spoke | Declined):  # a speech is asked for twice in a row, and a judging needs it
+                if isinstance(
+                    event, Spoke | Declined
+                ):  # a speech is asked for twice in a row, and a re-judging needs it
                     earlier[:] = earlier[-1:] if judged_digest is None else []
                 earlier.append(reply)
         self._remaining = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
@@ -81,7 +83,7 @@ def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], Debat
             entries = entries[:last]
         events = [entry.event for entry in entries]
         if not events:
-            hint = "put the journal back under this name, or judge this one in a judging of its own"
+            hint = "put the journal back under this name, or judge this one with `debate judge`"
             raise BadSettings(f"{prefix}it is not the journal of the debate that is judged here.", hint=hint)
         state = stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
     except (NewerJournal, UnknownEvent) as error:

@@ -175,7 +175,7 @@ def _after_in_its_section(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
 def _announce_intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
-    criteria = ", ".join(tally.convergence(debate, n).criteria) or "as in the recorded debate"
+    criteria = ", ".join(tally.convergence(debate, n).criteria) or "as in the earlier debate"
     yield Announcement(
         "intervention", filled_announcement(debate.format.announcements.intervention, round=n), "warning"
     )
@@ -215,9 +215,9 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
     reply = debate.structured_reply(turn.id)
     if reply is None:
         return
-    if turn.phase.option == ISSUES and _is_filler(debate, turn.id):
+    if turn.phase.enabled_by == ISSUES and _is_filler(debate, turn.id):
         yield Announcement("issues", "The list of issues is filler.", turn_id=turn.id)
-    elif turn.phase.option == ISSUES:
+    elif turn.phase.enabled_by == ISSUES:
         yield from _announce_issues(debate, turn.id)
     if "findings" in reply.data:
         count = len(reply.data["findings"])
@@ -228,8 +228,8 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
         if count:
             return
     has_findings = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
-    stands = not has_findings or "findings" in reply.data or turn.phase.triggered_by is not None
-    if stands:
+    is_final = not has_findings or "findings" in reply.data or turn.phase.triggered_by is not None
+    if is_final:
         yield from _announce_recommendation(debate, turn)
 
 

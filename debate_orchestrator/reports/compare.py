@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from pydantic import Field
-
 from debate_orchestrator.core.debated_names import could_name_sides
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import NO_DECISION
@@ -32,7 +30,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, percent
 from debate_orchestrator.util.sanitize import quoted
 
-NOTE = "A few debates are a few samples: what differs between them proves nothing of why."
+NOTE = "A few debates are a small sample: a difference between them does not show its cause."
 
 
 class ComparedClaim(FrozenModel):
@@ -58,7 +56,7 @@ class Comparison(FrozenModel):
     winners: dict[int, str | None]
     """Run to its winner, or its label; None if nothing was decided yet."""
     rounds: PlainTable | None
-    differences: tuple[str, ...] = Field(serialization_alias="flips")
+    differences: tuple[str, ...]
     """The differing winners, a sentence each."""
     judges: PlainTable | None
     dissent: tuple[ComparedClaim, ...]

@@ -195,7 +195,7 @@ def _sanitized(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decision_brief_turns(debate: DebateState) -> Collection[str]:
-    slots = [slot for slot in debate.plan.slots if slot.phase.option == DECISION_BRIEF and slot.after_rounds]
+    slots = [slot for slot in debate.plan.slots if slot.phase.enabled_by == DECISION_BRIEF and slot.after_rounds]
     return {slot.turn_id(seat) for slot in slots for seat in slot.phase.seats}
 
 

@@ -135,7 +135,7 @@ class ReportModel(Part):
     """Null where no clerk has a place."""
     costs: CostsReport | None = None
     """Null where no call was made, as in a debate that a host runs: what it costs the host is not known here."""
-    earlier_debate: EarlierDebateReport | None = Field(default=None, serialization_alias="recorded")
+    earlier_debate: EarlierDebateReport | None = None
     """The debate that is judged again here; null if none is."""
     reviewers: ReviewerReport | None = None
     """Null if there is no reviewer's ballot beside the journal."""
@@ -263,7 +263,7 @@ def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
         title=format.title,
         about=f"{format.title}. {format.about}",
         criteria={name: format.rubric.criteria[name].title for name in debate.criteria},
-        score_most=float(judging.scales.max_score) if judging.scales.max_score else None,
+        max_score=float(judging.scales.max_score) if judging.scales.max_score else None,
     )
 
 
@@ -287,7 +287,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "strictness": settings.strictness,
         "as_of": settings.as_of,
         "rounds_asked": settings.rounds if format.round else 0,
-        "transcript_only": format.report == "transcript",
+        "transcript_only": format.report == "speeches only",
         "arguing_sides": arguing,
         "spoke_first": first_speaker(debate),
         "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
@@ -328,7 +328,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         words=entry.words if fields is None else _words(shape, fields),
         max_words=turn.phase.max_words,
         dropped=entry.dropped,
-        of_decision_brief=turn.phase.option == DECISION_BRIEF,
+        of_decision_brief=turn.phase.enabled_by == DECISION_BRIEF,
         cut=entry.cut,
         declined=entry.declined,
         concedes=turn.id in debate.conceding_turns,

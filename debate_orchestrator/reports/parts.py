@@ -23,7 +23,7 @@ from debate_orchestrator.reports.wording import VoteScales
 from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
 
 DOLLAR_DECIMALS = 9
-"""Sums of prices mean nothing beyond."""
+"""Further decimal places of a sum of prices are noise."""
 
 
 class Part(FrozenModel):
@@ -78,7 +78,7 @@ class TurnReport(Part):
     """The content of the ballot."""
     words: int = 0
     """Words that others heard."""
-    max_words: int | None = Field(default=None, serialization_alias="most_words")
+    max_words: int | None = None
     """The limit of words; null if there is none."""
     dropped: int = 0
     """Words over that limit, which were not heard."""
@@ -130,7 +130,7 @@ class RoundReport(Part):
     """Whether the engine intervened after it against convergence."""
     intervention_turns: tuple[str, ...] = ()
     """The turns that answer the intervention, as far as they were taken."""
-    converged_again: bool = Field(serialization_alias="persisted")
+    converged_again: bool
     """Whether the sides converged in it although the engine had intervened before."""
     speeches: tuple[TurnReport, ...] = Field(exclude=True)
     """Of the sides, with what a clerk found of them."""
@@ -155,7 +155,7 @@ class VoteReport(Part):
     """Counted from 1; null outside the rounds."""
     turns: tuple[str, ...]
     """The turns in which it was cast: two if it was also cast with the sides swapped."""
-    original: ParsedBallot | None = Field(serialization_alias="straight")
+    original: ParsedBallot | None
     """The ballot on the debate as it was; null if none is valid."""
     mirrored: ParsedBallot | None
     """The ballot on the debate with the sides swapped; null if none is valid, or none was asked for."""
@@ -226,7 +226,7 @@ class JudgingReport(Part):
     weights: dict[str, Fraction] = Field(default={}, exclude=True)
 
     @property
-    def answers(self) -> bool:
+    def positions_are_answers(self) -> bool:
         """Whether the positions are answers to a question, so that no side is for or against anything."""
         return not any(self.format.seats[side].side for side in self.format.sides)
 
@@ -337,11 +337,11 @@ class EvidenceReport(Part):
 class TokenCounts(Part):
     """Tokens as providers counted them."""
 
-    input_fresh: int
+    input_uncached: int
     """Input at the plain price."""
     input_cached: int
     """Input read from a cache."""
-    input_written: int
+    input_cache_writes: int
     """Input written to a cache."""
     output: int
     """Tokens of the replies."""
@@ -354,9 +354,9 @@ class TokenCounts(Part):
         if usage == Usage():
             return None
         return cls(
-            input_fresh=usage.uncached_input,
+            input_uncached=usage.uncached_input,
             input_cached=usage.cached,
-            input_written=usage.cache_write_5m + usage.cache_write_1h,
+            input_cache_writes=usage.cache_write_5m + usage.cache_write_1h,
             output=usage.output,
             searches=usage.searches,
         )
@@ -430,8 +430,8 @@ class EarlierDebateReport(Part):
     """The journal or transcript that it comes from."""
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
-    speeches_digest: str = Field(serialization_alias="debated")
-    """The hash or sha256 that identifies the speeches: the same in every judging of them."""
+    speeches_digest: str
+    """The hash or sha256 that identifies the speeches: the same in every re-judging of them."""
     speakers: dict[str, str]
     """Side to who spoke for it, as far as it is known."""
     notes: tuple[str, ...]
@@ -459,7 +459,7 @@ class FormatReport(Part):
     """Title and what it is about, in sentences."""
     criteria: dict[str, str]
     """Criterion, as ballots name it, to its title; empty if nothing is scored."""
-    score_most: float | None
+    max_score: float | None
     """The most that the single score of a ballot may be, as of a claim; null if ballots have no such score."""
 
 

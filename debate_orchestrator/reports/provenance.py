@@ -93,19 +93,21 @@ def _earlier_debate(debate: DebateState) -> Iterator[Note]:
     if earlier_debate is None:
         return
     source = f"{quoted(earlier_debate.source)} (digest {earlier_debate.digest[:12]})"
-    yield _warning("recorded", f"This is a judging of a recorded debate: {source}.")
+    yield _warning("earlier debate", f"The debate judged here is an earlier one: {source}.")
     if speakers := "; ".join(
         f"{name_of(side)}: “{speaker}”" for side, speaker in public_speakers(earlier_debate).items()
     ):
-        yield _info("recorded", f"Who spoke in it: {speakers}.")
+        yield _info("earlier debate", f"Who spoke in it: {speakers}.")
     # They were written when it was read, and may be of a stranger's journal.
-    yield from (_info("recorded", f"Noted of it: {quoted(note)}") for note in earlier_debate.notes)
+    yield from (_info("earlier debate", f"Noted of it: {quoted(note)}") for note in earlier_debate.notes)
     for n, side in earlier_debate.conceded.items():
-        yield _info("recorded", f"It ended after round {n}, where its judges held {name_of(side)} to have given up.")
+        yield _info(
+            "earlier debate", f"It ended after round {n}, where its judges held {name_of(side)} to have given up."
+        )
 
 
 def _setup_notes(debate: DebateState) -> Iterator[Note]:
-    """The participants, their order, and their means."""
+    """The cast, the order of the sides, the settings and the prompts."""
     format, settings = debate.format, debate.opened.settings
     if format.report == "report":
         yield _info("cast", _cast(debate))
@@ -354,7 +356,7 @@ RunKind = Literal["called", "host", "people", "replayed", "rehearsed", "mixed"]
 
 
 class RunReport(Part):
-    """The settings and means of the run."""
+    """The cast, the settings and the prompts of the run."""
 
     kind: RunKind
     """`called`: models and programs were asked; `host`: replies came as files, from an agent host or by hand; `people`:
@@ -382,7 +384,7 @@ class RunReport(Part):
 
 
 def run_report(debate: DebateState) -> RunReport:
-    """The settings and means of that debate."""
+    """The cast, the settings and the prompts of that debate."""
     opened = debate.opened
     return RunReport(
         kind=_kind(debate),

@@ -210,7 +210,7 @@ class ReviewTexts(FrozenModel):
     why_hint: str
     name_hint: str
     messages: dict[str, str]
-    held: str
+    positions_heading: str
     words: dict[str, str]
     questions: dict[str, QuestionText]
 

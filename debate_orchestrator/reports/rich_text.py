@@ -10,8 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field as PydanticField
-
 from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
@@ -120,7 +118,7 @@ def without_empty(headers: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *
 class PlainTable(Part):
     """A table of text as it was given, in rows as long as the headers. Each type of file makes it safe to show."""
 
-    headers: tuple[str, ...] = PydanticField(serialization_alias="heads")
+    headers: tuple[str, ...]
     """The heading of each column."""
     rows: tuple[tuple[str, ...], ...]
     """The cells."""
@@ -219,7 +217,7 @@ class FieldText:
     def _part(self, title: str, field: Field, value: Any, unit: str = "") -> FieldPart:
         if field.kind == "list" and isinstance(value, list):
             items = [self.row(field.fields, item) if field.fields else inline_markdown(str(item)) for item in value]
-            if letter := field.numbered:
+            if letter := field.id_prefix:
                 items = [join(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
             return FieldPart("list", title, items=tuple(items))
         if field.kind == "object" and isinstance(value, Mapping) and not any(map(_leads, field.fields.values())):

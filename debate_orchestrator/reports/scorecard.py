@@ -77,8 +77,10 @@ def compare(probe: Probe, side: Side | None, original: RoundResult, changed: Rou
     if probe.expect == "lower":
         return changed.winner == side or after[side] >= min(after[opponent], before[side]), gain
     # 1 for a win of the changed side, 0 for a tie, -1 for a win of the other
-    lean_before, lean_after = ((ballot.winner == side) - (ballot.winner == opponent) for ballot in (original, changed))
-    return gain > margin or lean_after > lean_before, gain
+    outcome_before, outcome_after = (
+        (ballot.winner == side) - (ballot.winner == opponent) for ballot in (original, changed)
+    )
+    return gain > margin or outcome_after > outcome_before, gain
 
 
 def other(side: Side) -> Side:

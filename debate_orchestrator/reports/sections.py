@@ -433,7 +433,7 @@ def _ratings(report: ReportModel, citation: Citation) -> Phrase:
     return join("; ", parts)
 
 
-_COLUMNS = ("Seat", "Phase", "Calls", "Input, fresh", "Read from cache", "Written to cache", "Output")
+_COLUMNS = ("Seat", "Phase", "Calls", "Input, uncached", "Read from cache", "Written to cache", "Output")
 
 
 class CostText(NamedTuple):
@@ -472,7 +472,7 @@ def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:
     cells = ["–"] * (5 if searched else 4)
     if line.tokens is not None:
         tokens = line.tokens
-        counts = [tokens.input_fresh, tokens.input_cached, tokens.input_written, tokens.output]
+        counts = [tokens.input_uncached, tokens.input_cached, tokens.input_cache_writes, tokens.output]
         cells = [f"{n:,}" for n in (*counts, *([tokens.searches] if searched else []))]
     return (f"{line.calls:,}", *cells, money(line))
 

@@ -80,7 +80,7 @@ def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple
 
 def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
     yield "Winner", phrase(winner_word(verdict.winner))
-    if report.judging.answers and verdict.winner in report.positions:
+    if report.judging.positions_are_answers and verdict.winner in report.positions:
         yield "Answer", escaped(report.positions[verdict.winner])
     if verdict.win_probability is not None:
         of = f", by the {_FOR_IT}" if _is_contested(verdict) else ""
@@ -205,7 +205,7 @@ UNDECIDED = "not decided"
 
 
 def earlier_verdict(report: ReportModel) -> PhraseTable | None:
-    """The decision of the earlier debate, beside that of its second judging; None if no one had judged it, or
+    """The decision of the earlier debate, beside that of its re-judging; None if no one had judged it, or
     stand-ins alone."""
     earlier_debate, verdict = report.earlier_debate, None if report.why_no_winner else report.verdict
     if earlier_debate is None or not earlier_debate.judges:
@@ -239,7 +239,7 @@ MAX_OPEN = 3
 """The number of open claims on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
-_UNCHECKED = ("sources", "recorded", ONE_ROUND)
+_UNCHECKED = ("sources", "earlier debate", ONE_ROUND)
 """Kinds of notes that say what was checked, and what was not."""
 
 

@@ -272,8 +272,8 @@ def next_command(debate: DebateState, journal: str) -> str:
     """The command that takes the turns that are due, for a shell. It is `step` where one of them is the host's: a step
     calls the models beside it too. Since it asks no person, it is `resume` where a person's turn is due as well."""
     specs = {spec_in(debate, turn.seat) for turn in debate.due}
-    steps = model_spec.HOST in specs and model_spec.HUMAN not in specs
-    return command("step" if steps else "resume", journal)
+    uses_step = model_spec.HOST in specs and model_spec.HUMAN not in specs
+    return command("step" if uses_step else "resume", journal)
 
 
 def asking_again(debate: DebateState, journal: str) -> str:

@@ -64,7 +64,7 @@ FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
 _FORMAT_KEYS = {"rules", "templates"}
 _SCHEDULED = ("settings", "context", "format", "templates", "moderator_replies", "earlier_debate", "seed")
-"""The parts of a debate's opening that the schedule decides. The others are random, or say which version of this
+"""The parts of a debate's first event that the schedule decides. The others are random, or say which version of this
 program opened it."""
 
 
@@ -85,9 +85,9 @@ class Tournament(NamedTuple):
         return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic])
 
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
-        """Raises BadFile unless events are of this debate: they begin with an opening as the schedule wants it, and no
-        model from outside the tournament was put into a seat. `name` says where they were read, other than in the
-        folder."""
+        """Raises BadFile unless events are of this debate: they begin with an `Opened` event as the schedule wants it,
+        and no model from outside the tournament was put into a seat. `name` says where they were read, other than in
+        the folder."""
         # A journal holds no secrets, also none that this process has learned since the spec was checked.
         opened, expected = events[0], self.make_opened(scheduled).with_text(redactor())
         belongs = isinstance(opened, Opened) and all(

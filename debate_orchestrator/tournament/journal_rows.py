@@ -72,7 +72,7 @@ class _Debate(NamedTuple):
         return _WINNERS.get(verdict.winner or "") if verdict else None
 
 
-class _Judging(NamedTuple):
+class _Rejudging(NamedTuple):
     """A journal in which a debate of the folder is judged again."""
 
     debate: _Debate
@@ -119,14 +119,15 @@ def read_rows(folder: str) -> Rows:
         except ValidationError as error:
             problems.append(_invalid_row(debate, error))
     run_debates = [debate for debate in run_debates if debate.name in debates]
-    judgings, unusable = _judgings(rejudged, run_debates, names)
-    deciding = _deciding(judgings)
+    rejudgings, unusable = _rejudgings(rejudged, run_debates, names)
+    deciding = _deciding(rejudgings)
     debates |= {
-        name: debates[name].model_copy(update={"winner": judging.debate.winner}) for name, judging in deciding.items()
+        name: debates[name].model_copy(update={"winner": rejudging.debate.winner})
+        for name, rejudging in deciding.items()
     }
-    ballots += _repeated(judgings, deciding)
+    ballots += _repeated(rejudgings, deciding)
     notes += [f"A journal is left out: {problem}" for problem in (*problems, *unusable)]
-    notes += [*_missing_notes(scheduled, debates), *_deciding_notes(deciding, judgings), *_changed_sides(run_debates)]
+    notes += [*_missing_notes(scheduled, debates), *_deciding_notes(deciding, rejudgings), *_changed_sides(run_debates)]
     notes += numbered_names(names, by_path)
     return Rows(debates.values(), ballots, notes)
 
@@ -290,7 +291,9 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
         prices = [line.usd for line in costs]
         usage[role] = RoleUsage(
             calls=sum(line.calls for line in costs),
-            input=sum(line.input_fresh + line.input_cached + line.input_written for line in tokens) if tokens else None,
+            input=sum(line.input_uncached + line.input_cached + line.input_cache_writes for line in tokens)
+            if tokens
+            else None,
             output=sum(line.output for line in tokens) if tokens else None,
             cost=sum(price for price in prices if price is not None) if prices and None not in prices else None,
             seconds=sum(seconds[turn.id] for turn in turns if turn.id in seconds) if seconds else None,
@@ -372,13 +375,13 @@ def _invalid_row(debate: _Debate, error: ValidationError) -> str:
     return f"{name_of(debate.path)}: {'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}."
 
 
-def _judgings(
+def _rejudgings(
     rejudged: Sequence[_Debate], run_debates: Sequence[_Debate], names: Mapping[str, str]
-) -> tuple[list[_Judging], list[str]]:
-    """The judgings that count: complete ones by models, of debates that are in this folder and have the same speeches;
-    and a sentence on each other."""
+) -> tuple[list[_Rejudging], list[str]]:
+    """The re-judgings that count: complete ones by models, of debates that are in this folder and have the same
+    speeches; and a sentence on each other."""
     indexes = sources([debate.report for debate in (*run_debates, *rejudged)])[len(run_debates) :]
-    judgings, problems = list[_Judging](), list[str]()
+    rejudgings, problems = list[_Rejudging](), list[str]()
     for debate, n in zip(rejudged, indexes, strict=True):
         source = run_debates[n] if n is not None and n < len(run_debates) else None
         if source is None:
@@ -389,56 +392,56 @@ def _judgings(
         elif debate.report.run.rehearsed:
             problem = f"{name_of(debate.path)}: stand-ins argued the debate, or judge it again."
         elif debate.report.status != "complete":
-            problem = f"{name_of(debate.path)}: its judging is not finished."
+            problem = f"{name_of(debate.path)}: its re-judging is not finished."
         else:
             try:
                 by_seat = names_by_seat(None, None, names)
-                judgings.append(_Judging(debate, source, list(_ballot_rows(source.name, debate, by_seat))))
+                rejudgings.append(_Rejudging(debate, source, list(_ballot_rows(source.name, debate, by_seat))))
                 continue
             except ValidationError as error:
                 problem = _invalid_row(debate, error)
         problems.append(problem)
-    return judgings, problems
+    return rejudgings, problems
 
 
-def _deciding(judgings: Iterable[_Judging]) -> dict[str, _Judging]:
-    """The name of each debate that had no judge of its own to the judging that decided it: of those that did, the one
-    that was begun first. A rehearsed debate is not decided."""
-    deciding: dict[str, _Judging] = {}
-    for judging in judgings:
-        source = judging.source.report
-        if judging.debate.report.verdict and not source.judges and not source.run.rehearsed:
-            deciding.setdefault(judging.source.name, judging)
+def _deciding(rejudgings: Iterable[_Rejudging]) -> dict[str, _Rejudging]:
+    """The name of each debate that had no judge of its own to the re-judging that decided it: of those that did, the
+    one that was begun first. A rehearsed debate is not decided."""
+    deciding: dict[str, _Rejudging] = {}
+    for rejudging in rejudgings:
+        source = rejudging.source.report
+        if rejudging.debate.report.verdict and not source.judges and not source.run.rehearsed:
+            deciding.setdefault(rejudging.source.name, rejudging)
     return deciding
 
 
-def _deciding_notes(deciding: Mapping[str, _Judging], judgings: Sequence[_Judging]) -> Iterator[str]:
+def _deciding_notes(deciding: Mapping[str, _Rejudging], rejudgings: Sequence[_Rejudging]) -> Iterator[str]:
     if deciding:
-        decided_by = "decided by the judging that was begun first"
+        decided_by = "decided by the re-judging that was begun first"
         yield f"{plural(len(deciding), 'debate')} without a judge {decided_by}: {_named(deciding.values())}."
     others = [
-        judging
-        for judging in judgings
-        if (decided := deciding.get(judging.source.name)) and judging.debate.winner != decided.debate.winner
+        rejudging
+        for rejudging in rejudgings
+        if (decided := deciding.get(rejudging.source.name)) and rejudging.debate.winner != decided.debate.winner
     ]
     if others:
-        debates = plural(len({judging.source.name for judging in others}), "debate")
-        yield f"In {debates} without a judge a later judging has another winner than the first: {_named(others)}."
+        debates = plural(len({rejudging.source.name for rejudging in others}), "debate")
+        yield f"In {debates} without a judge a later re-judging has another winner than the first: {_named(others)}."
 
 
-def _named(judgings: Iterable[_Judging]) -> str:
-    return listed([f"{name_of(judging.debate.path)} of {name_of(judging.source.path)}" for judging in judgings])
+def _named(rejudgings: Iterable[_Rejudging]) -> str:
+    return listed([f"{name_of(rejudging.debate.path)} of {name_of(rejudging.source.path)}" for rejudging in rejudgings])
 
 
-def _repeated(judgings: Iterable[_Judging], deciding: Mapping[str, _Judging]) -> Iterator[BallotRow]:
-    """The ballots of debates that were judged again, with the debate that was run. Those of the judging that decided a
-    debate without a judge are that debate's own."""
+def _repeated(rejudgings: Iterable[_Rejudging], deciding: Mapping[str, _Rejudging]) -> Iterator[BallotRow]:
+    """The ballots of debates that were judged again, with the debate that was run. Those of the re-judging that decided
+    a debate without a judge are that debate's own."""
     repeats: Counter[str] = Counter()
-    for judging in judgings:
-        is_own = deciding.get(judging.source.name) is judging
-        repeats[judging.source.name] += not is_own
-        repeat = 0 if is_own else repeats[judging.source.name]
-        yield from (ballot.model_copy(update={"repeat": repeat}) for ballot in judging.ballots)
+    for rejudging in rejudgings:
+        is_own = deciding.get(rejudging.source.name) is rejudging
+        repeats[rejudging.source.name] += not is_own
+        repeat = 0 if is_own else repeats[rejudging.source.name]
+        yield from (ballot.model_copy(update={"repeat": repeat}) for ballot in rejudging.ballots)
 
 
 def _missing_notes(scheduled: Collection[str], held: Collection[str]) -> Iterator[str]:

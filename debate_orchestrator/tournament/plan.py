@@ -295,7 +295,7 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
     seats = {seat: specs[0] for seat, specs in cast.items() if seat != JUDGE}
     panel = cast.get(JUDGE, ())
     seats |= dict(zip(judge_seats(len(panel)), panel, strict=True))
-    for line in expected.bill.lines:
+    for line in expected.costs.lines:
         yield seats[line.seat], line
 
 

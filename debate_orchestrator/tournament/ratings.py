@@ -107,7 +107,7 @@ class Fit(NamedTuple):
     draws: int
     drawn_by: str
     """The unit that the bootstrap draws: `topic`, or `debate` if there is one topic."""
-    clusters: int
+    unit_count: int
     groups: int
 
 
@@ -121,15 +121,15 @@ class _Votes(NamedTuple):
     judge: Ints
     second_speaker: Ints
     cell: Ints  # of each vote: its cell * 3 + outcome
-    cluster: Ints  # of each vote
-    clusters: int
+    resampling_unit: Ints  # of each vote: what the bootstrap draws it with
+    unit_count: int
     drawn_by: str
 
     def counts(self, weights: Floats | None = None) -> Floats:
-        """Cells by outcomes: how many votes, each with the weight of its cluster."""
+        """Cells by outcomes: how many votes, each with the weight of its unit."""
         import numpy as np
 
-        of_votes = None if weights is None else weights[self.cluster]
+        of_votes = None if weights is None else weights[self.resampling_unit]
         counted = np.bincount(self.cell, weights=of_votes, minlength=3 * len(self.pro))
         return counted.reshape(-1, 3).astype(np.float64)
 
@@ -175,7 +175,7 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
         votes=len(rated_votes),
         draws=len(draws),
         drawn_by=data.drawn_by,
-        clusters=data.clusters,
+        unit_count=data.unit_count,
         groups=groups,
     )
 
@@ -190,9 +190,9 @@ def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
             raise BadFile(f"{count:,} {noun} are too many for strengths from votes; at most {maximum:,} are allowed.")
     by_topic = len({debate.topic for debate, _ in rated_votes}) > 1
     model_at, judge_at = ({name: n for n, name in enumerate(names)} for names in (models, judges))
-    clusters: dict[str, int] = {}
+    units: dict[str, int] = {}
     cells: dict[tuple[int, int, int, int], int] = {}
-    cell, cluster = [], []
+    cell, resampling_unit = [], []
     for debate, vote in rated_votes:
         key = (
             model_at[str(debate.pro)],
@@ -201,11 +201,11 @@ def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
             _SECOND_SPEAKER[debate.first],
         )
         cell.append(cells.setdefault(key, len(cells)) * 3 + _OUTCOMES[str(vote.winner)])
-        cluster.append(clusters.setdefault(debate.topic if by_topic else debate.id, len(clusters)))
+        resampling_unit.append(units.setdefault(debate.topic if by_topic else debate.id, len(units)))
     pro, con, judge, second_speaker = (np.array(column) for column in zip(*cells, strict=True))
     drawn_by = "topic" if by_topic else "debate"
     return _Votes(
-        models, judges, pro, con, judge, second_speaker, np.array(cell), np.array(cluster), len(clusters), drawn_by
+        models, judges, pro, con, judge, second_speaker, np.array(cell), np.array(resampling_unit), len(units), drawn_by
     )
 
 
@@ -313,14 +313,14 @@ def _best(data: _Votes, model: _Model) -> Floats:
 
 
 def _bootstrap(data: _Votes, model: _Model, best: Floats) -> Floats:
-    """Parameters by draw: NaN for models and judges without a vote in it; no row if there is one cluster, or if
+    """Parameters by draw: NaN for models and judges without a vote in it; no row if there is one unit, or if
     fewer than `_MIN_DRAWS` can be taken."""
     import numpy as np
 
     random = np.random.default_rng(0)
     draws = []
-    for _ in range(_DRAW_COUNT if data.clusters > 1 else 0):
-        weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
+    for _ in range(_DRAW_COUNT if data.unit_count > 1 else 0):
+        weights = random.multinomial(data.unit_count, np.full(data.unit_count, 1 / data.unit_count)).astype(float)
         counts = data.counts(weights)
         voted = counts.sum(axis=1) > 0
         present = np.zeros(model.size, dtype=bool)
@@ -375,7 +375,7 @@ def _strengths(
 INITIAL, K_FACTOR = 400.0, 32.0
 MIN_GAMES = 5
 """Games that a model must have played to be shown on a leaderboard."""
-_FEW_CLUSTERS = 10
+_FEW_UNITS = 10
 _SCORE = {"pro": 1.0, "con": 0.0, "tie": 0.5}
 
 
@@ -450,13 +450,13 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
     if extreme := [row.model for row in fit.strengths if row.one_sided]:
         models = ", ".join(map(quoted, extreme))
         yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {models}."
-    if fit.clusters < 2:
+    if fit.unit_count < 2:
         yield "There is one debate, and so there are no intervals."
     elif fit.drawn_by == "debate":
         yield "There is one topic, or none is known: intervals draw debates, and say nothing about other topics."
-    elif fit.clusters < _FEW_CLUSTERS:
-        yield f"There are {fit.clusters} topics: intervals drawn from so few are too narrow."
-    if fit.clusters > 1 and fit.draws < _DRAW_COUNT:
+    elif fit.unit_count < _FEW_UNITS:
+        yield f"There are {fit.unit_count} topics: intervals drawn from so few are too narrow."
+    if fit.unit_count > 1 and fit.draws < _DRAW_COUNT:
         rough = f"intervals are from {fit.draws} draws instead of {_DRAW_COUNT}: their ends are rough"
         yield f"The fit to these votes takes so much work that {rough if fit.draws else 'there are no intervals'}."
 

@@ -243,28 +243,28 @@ class TournamentRun:
         return self.statuses[scheduled.id]
 
     async def _take_turns(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> None:
-        openings: list[Opened] = []
+        opened_events: list[Opened] = []
 
         def make_opened() -> Opened:
-            openings.append(self.tournament.make_opened(scheduled))
-            return openings[0]
+            opened_events.append(self.tournament.make_opened(scheduled))
+            return opened_events[0]
 
         journal: JournalWriter | None = None
         try:
             async with self._store.open(scheduled.id, make_opened) as journal:
-                await self._take_turns_of(scheduled, journal, openings, stop)
+                await self._take_turns_of(scheduled, journal, opened_events, stop)
         finally:
             self.lost_count += len(journal.lost_summaries) if journal is not None else 0
 
     async def _take_turns_of(
-        self, scheduled: ScheduledDebate, journal: JournalWriter, openings: Sequence[Opened], stop: asyncio.Event
+        self, scheduled: ScheduledDebate, journal: JournalWriter, opened_events: Sequence[Opened], stop: asyncio.Event
     ) -> None:
-        """Takes every turn of the debate in a journal; `openings` has its first event if it was begun just now."""
+        """Takes every turn of the debate in a journal; `opened_events` has its first event if it was begun just now."""
         events = journal.events
-        if not openings or events[0] is not openings[0]:
+        if not opened_events or events[0] is not opened_events[0]:
             self.tournament.must_belong(scheduled, events)
         session = open_journal(journal, DebateFiles.of_journal(journal.path))
-        if not openings and session.state.due and (note := changed_prompts(session.state)) is not None:
+        if not opened_events and session.state.due and (note := changed_prompts(session.state)) is not None:
             session.record(note)
         if schedule.turns_without_usable_ballot(session.state) and self._retry_failed:
             session.record(Reopened())

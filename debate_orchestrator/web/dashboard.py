@@ -184,7 +184,7 @@ class Dashboard:
         format, name = debate.format, linked.name
         return {
             "name": name,
-            "setup": debate.opened.settings,
+            "settings": debate.opened.settings,
             "sides": {side: format.name_of(side) for side in format.sides},
             "state": debate,
             "seats": [
@@ -273,15 +273,15 @@ class Dashboard:
             # The prompts that the expectation is made of were agreed to.
             expected = await in_thread(lambda: expected_judging(path, judges))
             return await self._page(
-                "judging.html.j2", address=address, judges=judges, kept=hidden_fields, expected=expected
+                "rejudging.html.j2", address=address, judges=judges, kept=hidden_fields, expected=expected
             )
 
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})
-            judging, files = rejudge.checked_for_start(
+            rejudging, files = rejudge.checked_for_start(
                 rejudge.rejudging_from_file(path, judges), None, lambda risks_found: must_be_among(risks, risks_found)
             )
-            with create_debate(judging.opened, files, judging.speeches):
+            with create_debate(rejudging.opened, files, rejudging.speeches):
                 return files
 
         async def run() -> str:
@@ -326,8 +326,8 @@ def _has_consented(form_data: Mapping[str, str], risks: tuple[Risk, ...]) -> boo
 def expected_judging(path: str, judges: list[str]) -> str:
     """The estimate for judging a debate again, in a sentence. Raises BadSettings if the judges can't be used."""
     start.must_be_callable({JUDGE: tuple(judges)})
-    judging = rejudge.rejudging_from_file(path, judges)
-    return estimate_debate(judging.opened, judging.speeches).sentence()
+    rejudging = rejudge.rejudging_from_file(path, judges)
+    return estimate_debate(rejudging.opened, rejudging.speeches).sentence()
 
 
 _WITHOUT_DASHBOARD_TOKEN = ("/static/", "/seat/", "/review/")

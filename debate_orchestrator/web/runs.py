@@ -344,8 +344,8 @@ class ServedDebates:
         self, explain: Explain = error_sentences, notify: Notify = log_line, *, shows_unfinished: bool = True
     ) -> None:
         """`explain` says to viewers why a debate is paused; `notify` gets what the owner should know, a line each.
-        `shows_unfinished` is whether viewers see speeches as they are written. What is held back as the beginning of a
-        secret then tells a viewer who has guesses quoted which one is right."""
+        `shows_unfinished` is whether viewers see speeches as they are written. This leaks: text that may begin a secret
+        is held back, so a viewer who gets guesses quoted in a speech can see which guess is right."""
         self.forms = FormSubmissions()
         self._by_journal: dict[str, ServedDebate] = {}
         self._journal_locks = WeakValueDictionary[str, asyncio.Lock]()

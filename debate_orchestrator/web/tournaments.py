@@ -218,9 +218,9 @@ def _list_entry(folder: str) -> tuple[str, str]:
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
     rows = _read(folder, _folder_state(folder))
     debate_rows = chosen_debates(rows, filters)
-    held_debates = [debate for debate in debate_rows if not debate.rehearsed]
+    real_debates = [debate for debate in debate_rows if not debate.rehearsed]
     model_games = list(
-        games(held_debates, filters._replace(result=""))
+        games(real_debates, filters._replace(result=""))
     )  # a link from a number to its debates keeps the numbers
     ranking = standings(debate_rows, model_games)
     models = [record.model for record in ranking]
@@ -244,7 +244,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "choices": filter_options,
         "standings": ranking[:_MAX_ROWS],
         "ranked": len(ranking),
-        "only_rehearsed": bool(debate_rows) and not held_debates,
+        "only_rehearsed": bool(debate_rows) and not real_debates,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MAX_MODELS else [],
         "pairs": head_to_head(model_games),

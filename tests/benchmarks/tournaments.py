@@ -23,7 +23,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
-import contests
+import small_tournaments
 from overhead import body, client, line, plainly, server, table, timed
 
 from debate_orchestrator.core.events import CallIntended, Spoke, StructuredReplyGiven
@@ -36,9 +36,9 @@ from debate_orchestrator.tournament.folder import Tournament
 
 def held(folder: str, debates: int, **changes: object) -> Tournament:
     """A tournament of so many debates of one round with one judge, or a few more."""
-    judges = {"from": contests.JUDGES, "panel": 1}
+    judges = {"from": small_tournaments.JUDGES, "panel": 1}
     spec = {"rehearse": False, "format": "adversarial", "judges": judges, **changes}
-    return contests.tournament(folder, topics=-(-debates // 6), **spec)
+    return small_tournaments.tournament(folder, topics=-(-debates // 6), **spec)
 
 
 def stages(tournament: Tournament) -> list[list[dict[str, object]]]:
@@ -61,9 +61,9 @@ def measure(how: str) -> None:
         tournament = held(f"{folder}/t", count)
         count = len(tournament.schedule)
         began, busy = time.perf_counter(), time.process_time()
-        run = contests.run_tournament(tournament, concurrency=count)
+        run = small_tournaments.run_tournament(tournament, concurrency=count)
         ours = Cost(time.perf_counter() - began, time.process_time() - busy, megabytes())
-        assert set(contests.statuses(run)) == {"complete"}, contests.statuses(run)
+        assert set(small_tournaments.statuses(run)) == {"complete"}, small_tournaments.statuses(run)
         requests = stages(tournament)
         costs = {"tournament": ours, "plain loop": child([sys.executable, __file__, f"plain={count}"], requests)}
     ceiling, calls = len(requests) * whole, count * sum(map(len, requests))
@@ -118,7 +118,7 @@ def limited(per_minute: str) -> None:
         limits = {"anthropic": {"requests": count}}
         tournament = held(f"{folder}/t", 120, limits=limits)
         began = time.perf_counter()
-        run = contests.run_tournament(tournament, concurrency=120)
+        run = small_tournaments.run_tournament(tournament, concurrency=120)
         took = time.perf_counter() - began
         calls = sum(isinstance(event, CallIntended) for one in tournament.schedule
                     for event in read(tournament.journal_path(one.id)).events)  # fmt: skip

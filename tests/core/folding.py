@@ -185,7 +185,7 @@ def judged(converged: Mapping[int, str]) -> dict[str, Mapping[str, Any]]:
     return {f"{n}.verdict.judge": converging(side) for n, side in converged.items()}
 
 
-def agenda(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
+def stages_of(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
     """The stages of a debate in which nothing unusual happens."""
     order = ("a", "b") if first == "a" else ("b", "a")
     panel = ("judge",) if judges == 1 else tuple(f"judge-{n}" for n in range(1, judges + 1))

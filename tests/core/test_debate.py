@@ -11,7 +11,6 @@ from core.folding import (
     CONCEDE,
     DECLINE,
     absent_judge,
-    agenda,
     ballot_event,
     ballot_fields,
     converging,
@@ -25,6 +24,7 @@ from core.folding import (
     record,
     rejected_event,
     speech_event,
+    stages_of,
     state,
 )
 from corpus import for_each
@@ -50,14 +50,14 @@ EVENTFUL = {
 WHOLE = record(script=EVENTFUL)
 
 
-def test_agenda_of_every_size() -> None:
+def test_stages_of_every_size() -> None:
     """A debate of any size goes through its stages in the format's order, the first speaker first."""
     for first in ["a", "b"]:
         for judges in [1, 3]:
             for rounds in [1, 2, 3, 8]:
                 debate = fold([opened(rounds, judges, first=first)])
                 debate, played = play(debate)
-                assert agenda(rounds, judges, first) == played, (rounds, judges, first)
+                assert stages_of(rounds, judges, first) == played, (rounds, judges, first)
                 assert debate.complete, (rounds, judges, first)
 
 
@@ -184,7 +184,7 @@ def test_what_is_declined_is_no_concession() -> None:
     """A refusal to argue is on record, and the debate goes on as if it had been a speech."""
     debate = fold([opened()])
     debate, played = play(debate, {"2.constructive.a": [decline_event("2.constructive.a")]})
-    assert agenda(3, 1, "a") == played
+    assert stages_of(3, 1, "a") == played
     assert tally.conceding_side(debate) is None
     assert "2.constructive.a" in heard(debate, "2.challenge.b")
 

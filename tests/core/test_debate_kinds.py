@@ -30,8 +30,8 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
 
 SPEECH = phase("speech", "a", "b")
-BLIND = BALLOT | {"name": "blind", "option": "blind", "reply": "final"}
-EACH = BALLOT | {"option": "each round"}
+BLIND = BALLOT | {"name": "blind", "enabled_by": "blind", "reply": "final"}
+EACH = BALLOT | {"enabled_by": "each round"}
 CASE = {
     "refused": {"kind": "boolean"},
     "claim": {"kind": "text", "unless": {"refused": True}},
@@ -56,7 +56,7 @@ def ids(debate: DebateState) -> list[str]:
 
 @pytest.mark.parametrize(("setup", "votes"), [({}, []), ({"each_round": True}, ["1.vote.judge", "2.vote.judge"])])
 def test_votes_after_each_round_take_place_where_asked_for(setup: dict[str, bool], votes: list[str]) -> None:
-    """A phase with the option `each round` is on the agenda where the setup asks for it."""
+    """A phase enabled by `each round` takes place where the setup asks for it."""
     debate = play_debate(2, rules=make_format(round=[SPEECH, EACH]), **setup)
     assert [turn for turn in ids(debate) if ".vote." in turn] == votes
     assert [n in debate.plan.voting_turn_ids for n in (1, 2)] == [bool(votes)] * 2
@@ -212,7 +212,7 @@ def test_what_a_clerk_finds_is_heard() -> None:
 def test_a_debate_without_a_judge_completes() -> None:
     """A format without a judge goes through its speeches and ends without a verdict."""
     seats = {side: PLAIN["seats"][side] for side in "ab"}
-    made = make_format(seats=seats, shapes={}, after=[phase("close", "a", "b")], judged_by="plain")
+    made = make_format(seats=seats, shapes={}, after=[phase("close", "a", "b")], judged_by_format="plain")
     debate = play_debate(2, rules=made)
     assert ids(debate)[-2:] == ["final.close.a", "final.close.b"]
     assert (debate.complete, debate.judges, tally.verdict(debate), tally.results(debate)) == (True, (), None, [])

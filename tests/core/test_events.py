@@ -149,7 +149,7 @@ def debate(*events: Any, **changes: Any) -> DebateState:
 
 
 def test_a_line_for_each_seat_and_phase() -> None:
-    """Calls are added up by seat and phase, in the agenda's order."""
+    """Calls are added up by seat and phase, in the order of the stages."""
     made = costs_of(
         debate(Spoke(turn_id="1.opening.a", reply=paid()), Spoke(turn_id="1.opening.b", reply=paid(cost=0.25)))
     )

@@ -113,10 +113,10 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"round": [phase("x", "a", declines_heard_by=["z"])]}, "heard by 'z', which is not a seat"),
         (CLERK | {"round": [phase("x", "clerk")]}, "has a clerk speak"),
         (CLERK | {"round": [SPEECH, phase("x", "clerk", reply="final")]}, "the clerk hears nothing"),
-        ({"round": [phase("x", "a", option="sometimes")]}, "option"),
-        ({"round": [BALLOT | {"option": "blind"}]}, "has the option blind, but is not a vote before the rounds"),
-        ({"before": [phase("x", "a", option="blind")]}, "has the option blind, but is not a vote before the rounds"),
-        ({"each_round": True}, "each_round needs a phase with the option each round"),
+        ({"round": [phase("x", "a", enabled_by="sometimes")]}, "enabled_by"),
+        ({"round": [BALLOT | {"enabled_by": "blind"}]}, "is enabled by blind, but is not a vote before the rounds"),
+        ({"before": [phase("x", "a", enabled_by="blind")]}, "is enabled by blind, but is not a vote before the rounds"),
+        ({"each_round": True}, "each_round needs a phase with `enabled_by: each round`"),
         ({"decided_by": "swing"}, "needs a vote before it"),
         ({"mirror": True, "after": []}, "two sides that speak alike"),
         ({"mirror": True, "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": []}, "two sides"),
@@ -176,11 +176,11 @@ def test_ill_made_formats(row: tuple[dict[str, Any], str]) -> None:
 
 @for_each(
     [
-        SIDES | {"judged_by": "plain", "shapes": {}},
-        SIDES | {"judged_by": "plain"} | rubric(criteria={"wit": WIT}),
+        SIDES | {"judged_by_format": "plain", "shapes": {}},
+        SIDES | {"judged_by_format": "plain"} | rubric(criteria={"wit": WIT}),
         {"shapes": {"final": FINAL}} | rubric(criteria={}),
-        {"before": [BALLOT | {"option": "blind"}], "decided_by": "swing"},
-        {"round": [SPEECH, BALLOT | {"option": "each round"}], "each_round": True, "mirror": True},
+        {"before": [BALLOT | {"enabled_by": "blind"}], "decided_by": "swing"},
+        {"round": [SPEECH, BALLOT | {"enabled_by": "each round"}], "each_round": True, "mirror": True},
         {"round": [phase("x", "a", min_words=5, max_words=5)]},
         shaped(label={"kind": "choice", "options": ["x"]}),
         shaped(winner={"kind": "choice", "options": ["a", "b", "tie", "consensus", "no decision"]}),
@@ -219,8 +219,8 @@ def test_every_phase_has_a_seat_and_a_name_of_its_own() -> None:
 
 
 def test_a_vote_before_the_rounds_is_blind() -> None:
-    """A pre-debate vote has the option blind: as any other vote it counts nowhere."""
-    with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
+    """A pre-debate vote is enabled by blind: as any other vote it counts nowhere."""
+    with pytest.raises(ValidationError, match="votes before the rounds without `enabled_by: blind`"):
         make_format(before=[BALLOT])
 
 

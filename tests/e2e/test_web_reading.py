@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import contests
 import pytest
+import small_tournaments
 from messages_server import Server
 
 from debate_orchestrator.util import resources
@@ -63,7 +63,9 @@ def test_a_tournament_by_its_numbers(folder: Path, context: Any, server: Server)
     """From the list to the leaderboard, from a number to its debates, and from one of these to its report."""
     with ThreadPoolExecutor(1) as pool:  # the browser has the event loop of this thread
         pool.submit(
-            lambda: contests.run_tournament(contests.tournament(folder / "held", topics=1, rehearse=False))
+            lambda: small_tournaments.run_tournament(
+                small_tournaments.tournament(folder / "held", topics=1, rehearse=False)
+            )
         ).result()
     with served(folder) as (address, _):
         window = context.new_page()

@@ -128,7 +128,7 @@ def folder_risks(tournament: Tournament, *, remote: bool = False) -> list[Risk]:
     return risks_found
 
 
-def _source(tournament: Tournament) -> consent.ConsentSubject:
+def _source(tournament: Tournament) -> consent.ConsentSource:
     from debate_orchestrator.tournament.folder import SPEC, identity
 
     return consent.source_of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))

@@ -207,17 +207,17 @@ class Views:
         self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str
     ) -> dict[str, Any]:
         is_waiting = page_state.served is not None or page_state.queue_position > 0
-        format, setup = debate.format, debate.opened.settings
+        format, settings = debate.format, debate.opened.settings
         outcome = debate_list.outcome(debate) if debate.complete else ""
-        described = outcome or "; ".join(setup.positions.values())
+        described = outcome or "; ".join(settings.positions.values())
         status = (
             page_state.served.status(debate) if page_state.served else _status(page_state, complete=debate.complete)
         )
         return {
             "site": self._site.rules.title,
             "name": name,
-            "setup": setup,
-            "topic": one_line(setup.topic),
+            "settings": settings,
+            "topic": one_line(settings.topic),
             "sides": {side: format.name_of(side) for side in format.sides},
             "state": debate,
             "live": is_waiting and not debate.complete,
