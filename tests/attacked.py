@@ -20,6 +20,7 @@ from debate_orchestrator.core.speech_rules import visible_text
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
+from debate_orchestrator.storage.journal_lines import SCHEMA
 
 Texts = Callable[[str], str]
 """A place to the text that is there, asked in the order in which texts come to stand somewhere. Places are `topic`,
@@ -59,7 +60,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
         blind=whole and "blind" in made.optional_phases,
     )
     given = {"settings": setup, "context": context, "format": made, "prompts": {}}
-    return Opened(schema_version=1, version="0", seed=1, nonce=NONCE, **given)
+    return Opened(schema_version=SCHEMA, version="0", seed=1, nonce=NONCE, **given)
 
 
 def put(texts: Texts, opening: Opened) -> Iterator[Put]:

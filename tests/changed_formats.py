@@ -42,7 +42,7 @@ def change_format(format: dict[str, Any], chance: random.Random) -> tuple[str, d
             {"optional": not field["optional"]},
             {"per_side": not field["per_side"]},
             {"per_issue": not field["per_issue"]},
-            {"of": chance.sample(_OPTIONS, chance.randint(0, 4))},
+            {"options": chance.sample(_OPTIONS, chance.randint(0, 4))},
             {"fields": {}},
             {"fields": {**field["fields"], "extra": Field(kind="text").model_dump(mode="json")}},
             {"min": None, "max": None, "integer": False},

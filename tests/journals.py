@@ -39,6 +39,7 @@ from debate_orchestrator.core.phases import AnnouncementTexts, Criterion, Reserv
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.util.errors import PermanentFailure
 
 EARLIER = Path(__file__).parent / "earlier"
@@ -69,7 +70,13 @@ def opened(**changes: Any) -> Opened:
     """The opening of a debate under the smallest format there can be."""
     cast: dict[str, Any] = changes.pop("cast", {}) | dict.fromkeys(("a", "b", "judge"), ("host",))
     setup = Settings(topic="Tabs?", positions={"a": "Yes.", "b": "No."}, rounds=1, strictness="strict", first="a")
-    made: dict[str, Any] = {"schema_version": 1, "version": "0", "settings": setup, "format": _FORMAT, "prompts": {}}
+    made: dict[str, Any] = {
+        "schema_version": SCHEMA,
+        "version": "0",
+        "settings": setup,
+        "format": _FORMAT,
+        "prompts": {},
+    }
     made |= {"seed": 1, "nonce": "n"} | changes
     given: Settings = made["settings"]
     positions = {side: given.positions.get(side, "Yes.") for side in made["format"].sides}

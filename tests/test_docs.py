@@ -100,7 +100,7 @@ def test_the_journals_page_names_the_fields_of_its_first_event() -> None:
     assert sorted(re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE)) == sorted({*Opened.model_fields} - {"kind"})
     models = (*get_args(Event), EarlierDebate, Settings, Reply, Usage)
     former = {names for kind in models for names in former_names(kind).items()} | {*_FORMER_KINDS.items()}
-    told = re.findall(r"`(\w+)` \(was `(\w+)`\)", page.partition("### Former names")[2])
+    told = re.findall(r"^\| (?:kind|field) \| `(\w+)` \| `(\w+)` \|$", page, re.MULTILINE)
     assert sorted((was, now) for now, was in told) == sorted(former)
 
 

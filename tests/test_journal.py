@@ -32,6 +32,7 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.util.errors import (
     BadJournal,
     DamagedJournal,
@@ -208,9 +209,9 @@ def test_another_kind_of_file_is_no_journal(tmp_path: Path, data: bytes) -> None
 def test_a_newer_journal_asks_for_an_upgrade(tmp_path: Path, more: dict[str, Any]) -> None:
     """A well-sealed journal of a later version is not called damaged: the version is named, and what to do."""
     path = tmp_path / "j.jsonl"
-    path.write_bytes(line(1, START, opened().model_dump(mode="json") | {"schema_version": 2} | more))
+    path.write_bytes(line(1, START, opened().model_dump(mode="json") | {"schema_version": SCHEMA + 1} | more))
     for attempt in (lambda: read(path), lambda: JournalWriter(path)):
-        with pytest.raises(BadJournal, match=r"journal version 2, .* version 1.*upgrade") as refused:
+        with pytest.raises(BadJournal, match=rf"journal version {SCHEMA + 1}, .* version {SCHEMA}.*upgrade") as refused:
             attempt()
         assert not isinstance(refused.value, DamagedJournal)
 

@@ -43,7 +43,7 @@ def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
         if kind == "number":
             more |= {"min": 0, "max": 5, "integer": draw(st.booleans())}
         if kind == "text" and draw(st.booleans()):
-            more["words"] = 3
+            more["max_words"] = 3
         if draw(st.booleans()):
             more["only_if"] = {"sure": draw(st.booleans())}
         elif draw(st.booleans()):

@@ -230,7 +230,7 @@ def test_no_concession_is_read_from_words_of_a_position(written: str) -> None:
 
 def test_the_answer_to_an_issue_is_no_side() -> None:
     """With the positions `Yes` and `No`, `No` for an issue may answer its question: it is asked for again."""
-    field = Field(kind="choice", of=("a", "b", "even"), per_issue=True)
+    field = Field(kind="choice", options=("a", "b", "even"), per_issue=True)
     context = ShapeContext(
         sides=("a", "b"), criteria=(), min=1, max=10, rounds=1, strictness="strict", issues=("I1", "I2")
     )

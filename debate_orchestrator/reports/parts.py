@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import EarlierRound
+from debate_orchestrator.core.events import EarlierRound, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import MIRRORED
 from debate_orchestrator.core.reply import FoundPage, Usage
@@ -20,7 +20,7 @@ from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict,
 from debate_orchestrator.core.visible_text import Quote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.wording import VoteScales
-from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
+from debate_orchestrator.storage.journal_lines import Entry
 
 DOLLAR_DECIMALS = 9
 """Further decimal places of a sum of prices are noise."""
@@ -487,4 +487,6 @@ class JournalReport(Part):
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> JournalReport:
         hashes = frozenset(entry.hash for entry in entries)
-        return cls(lines=entries[-1].n, schema_version=SCHEMA, last_hash=entries[-1].hash, hashes=hashes)
+        opened = entries[0].event
+        assert isinstance(opened, Opened)
+        return cls(lines=entries[-1].n, schema_version=opened.schema_version, last_hash=entries[-1].hash, hashes=hashes)

@@ -35,7 +35,8 @@ from debate_orchestrator.util.errors import (
 from debate_orchestrator.util.numbers import numbers_of
 from debate_orchestrator.util.redact import redactor
 
-SCHEMA = 1
+SCHEMA = 2
+"""The version of the journal's own format. Version 1 had other names for kinds and fields, and is read too."""
 _SUFFIX_LENGTH = len(',"hash":""}') + 64
 """Bytes of the end of a line that states its hash."""
 _FIRST_PREV = "0" * 64
@@ -99,7 +100,7 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
             f"{where} is entry {number} and follows {short_repr(before)}, which is not the line before it: "
             "a line is missing, or lines were moved."
         )
-    if n == 1 and isinstance(data, dict) and (version := data.get("schema_version", SCHEMA)) != SCHEMA:
+    if n == 1 and isinstance(data, dict) and (version := data.get("schema_version", SCHEMA)) not in (1, SCHEMA):
         kind = NewerJournal if type(version) is int and version > SCHEMA else UnknownEvent
         raise kind(f"{path} has journal version {short_repr(version)}, and this program reads version {SCHEMA}.")
     try:

@@ -28,6 +28,7 @@ from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.storage.journal_lines import SCHEMA
 
 DEBATES, SEED = 200, 7
 MARGIN, BIAS, NOISE = 1.0, 1.5, 0.7
@@ -92,7 +93,7 @@ def debated(
         quorum=len(biases) // 2 + 1,
     )
     opened = Opened(
-        schema_version=1,
+        schema_version=SCHEMA,
         version="0",
         settings=setup,
         format=loader.load("panel"),

@@ -26,6 +26,7 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
+from debate_orchestrator.storage.journal_lines import SCHEMA
 
 ADVERSARIAL = loader.load("adversarial")
 CONCEDE = ADVERSARIAL.lines.concede
@@ -47,7 +48,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
     given["context"] = tuple(file.name for file in context)
     positions = {side: f"{name} says so" for side, name in zip(rules.sides, ("Ann", "Bob"), strict=False)}
     return Opened(
-        schema_version=1,
+        schema_version=SCHEMA,
         version="0",
         settings=Settings(topic="Is it so?", positions=positions, rounds=rounds, **given),
         context=context,

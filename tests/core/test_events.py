@@ -97,7 +97,7 @@ def test_events_of_earlier_versions_are_read() -> None:
     format = opening_event().format.model_copy(update={"before": (opening,)})
     floor = EarlierQuestion(asked=QuestionAsked(question="What would it cost?", to=("a",)), before="start.opening.")
     earlier = EarlierDebate(source="x", digest="0" * 64, ended_after="start.opening", questions=(floor,))
-    first = opening_event(format=format, moderator_replies=(FULL,), earlier_debate=earlier)
+    first = opening_event(schema_version=1, format=format, moderator_replies=(FULL,), earlier_debate=earlier)
     first = first.with_settings(until_no_new_ground=True, origins={"topic": "user"})
     lines = (EARLIER / "events.jsonl").read_text(encoding="utf-8").splitlines()
 
