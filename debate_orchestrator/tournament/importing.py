@@ -310,7 +310,7 @@ class _Collector:
         return False
 
     def _repeat(self, row: _JudgeRow) -> int | str:
-        """The number of a judge's judging of a debate; 0 for an empty cell, and a text, with a note, for any other value."""
+        """The number of a judge's judging of a debate: 0 for an empty cell; for any other value a text, with a note."""
         value, text = row.values.get("repeat"), self._name(row, "repeat")
         number = _finite(value) if text or isinstance(value, list | dict) else 0.0
         if number is not None and number.is_integer() and 0 <= number <= MAX_COUNT:
