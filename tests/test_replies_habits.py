@@ -184,30 +184,41 @@ def test_what_has_one_meaning_is_read(habit: str) -> None:
     assert habit != "scores by names" or "scores: the key 'CON' read as 'b'" in event.changes
 
 
+def debating(debate: DebateState, **settings: Any) -> DebateState:
+    """The debate as if that had been chosen when it was opened."""
+    opened = debate.opened.with_settings(**settings)
+    return dataclasses.replace(debate, opened=opened, plan=dataclasses.replace(debate.plan, opened=opened))
+
+
 @for_each(
     [
-        *[("R1", "R1", ""), ("R1", "r1.", ""), ("R3", "R3", "b"), ("R3", "Side B", "b"), ("Pro", "Pro", "")],
+        *[("R1", "R1", ""), ("R1", "r1.", ""), ("R3", "Side B", "b"), ("R3", "R2", ""), ("Pro", "Pro", "")],
         *[("Treatment A", "A", ""), ("Treatment B", "B", ""), ("A tram", "Side B", "b"), ("A tram", "A", "a")],
-        *[("a", "A", ""), ("A", "B", "b"), ("A wins", "A wins", ""), ("A is better", "A", ""), ("≥", "A?", "")],
+        *[("a", "A", ""), ("A wins", "A wins", ""), ("A is better", "A", ""), ("≥", "A?", "")],
         *[("Team B is worse than team A", "Team B", ""), ("Option “A”", "A", ""), ("Vendor-A", "(A)", "")],
         *[("Buy the Pro", "Pro", ""), ("Buy the Pro", "the Pro", ""), ("Buy the Pro", "Researcher A (Pro)", "a")],
-        *[("Buy the Pro", "Con", "b"), ("Hire researcher A", "Researcher A", ""), ("Vendor A", "a", "a")],
-        *[("Team A", "Side A", ""), ("Buy one (pros only)", "PRO", "a"), ("Team A", "Con", "b")],
+        *[("Hire researcher A", "Researcher A", ""), ("Vendor A", "a", "a"), ("Vendor A", "Researcher B", "b")],
+        *[("Team A", "Side A", ""), ("Buy one (pros only)", "PRO", ""), ("Team A", "Con", ""), ("B", "A", "")],
+        *[("Hire a pro", "A pro", ""), ("Use it", "A pro", ""), ("A variant, not B", "A", ""), ("Buy Pros", "Pro", "")],
+        *[("Researchers B and A", "Researcher A", ""), ("Hire researcher A", "Researcher A (Pro)", "a")],
     ]
 )
 def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, str]) -> None:
-    """A word for a side that stands in a position, in any form, may mean what is debated: it is asked for again, as a
-    winner and as a key."""
-    position, written, side = row
-    opened = FINAL.opened.with_settings(positions={"a": "R2", "b": position})
-    debate = dataclasses.replace(FINAL, opened=opened)
-    with nullcontext() if side else pytest.raises(BadReply, match=r"winner"):
-        assert read(dumped(debate, VERDICT | {"winner": written}), debate).data["winner"] == side
-    debate = dataclasses.replace(ROUND, opened=opened)
-    other = "a" if side == "b" else "b"
-    scores = {written: SCORES, other: dict.fromkeys(SCORES, 6)}
-    with nullcontext() if side else pytest.raises(BadReply, match=r"scores"):
-        assert read(dumped(debate, BALLOT | {"scores": scores}), debate).data["scores"][side] == SCORES
+    """A word for a side that could be debated, in any form, may mean that: it is asked for again, as a winner and as a
+    key. It is the same in all that is debated."""
+    debated, written, side = row
+    for changes in (
+        {"positions": {"a": "The slow one", "b": debated}},
+        {"topic": debated, "positions": {"a": "The quick one", "b": "The other"}},
+    ):
+        debate = debating(FINAL, **changes)
+        with nullcontext() if side else pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
+            assert read(dumped(debate, VERDICT | {"winner": written}), debate).data["winner"] == side
+        debate = debating(ROUND, **changes)
+        other = "a" if side == "b" else "b"
+        scores = {written: SCORES, other: dict.fromkeys(SCORES, 6)}
+        with nullcontext() if side else pytest.raises(BadReply, match=r"scores"):
+            assert read(dumped(debate, BALLOT | {"scores": scores}), debate).data["scores"][side] == SCORES
 
 
 @for_each(["B won", "Winner: B", "B wins", "the winner B", "B is the winner"])

@@ -1,15 +1,15 @@
-"""Could anything that is debated have a name, tag or letter of the sides?
+"""Could anything that is debated have a name, a label, a tag or a letter of the sides?
 
 Where it could, a mirrored debate keeps all names and swaps the order alone: no words around a name tell surely whether
-it means the side that speaks or what it speaks of. So this looks for much more than is swapped. A wrong yes costs
-little: judges then read the same names twice.
+it means the side that speaks or what it speaks of. And a short word for a side in a ballot is asked for again. So this
+looks for much more than is swapped. A wrong yes costs little: judges then read the same names twice, or write `a`.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import tag_names_side
@@ -47,27 +47,42 @@ _ARTICLE = re.compile(
 def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
     """Whether one of these texts could mean something by a name, tag or letter of the sides, now or in pages that are
     quoted later."""
-    if not format.numbers_sides or format.quotes_pages:
-        return True  # its names are words of the language, or pages will be quoted during the debate
+    # Other names are words of the language, and pages will be quoted during the debate.
+    return not format.numbers_sides or format.quotes_pages or _could_name(format, [*map(_plain, debated)])
+
+
+def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
+    """The names and labels of the sides that could be debated in these texts; and the sides themselves, if a letter or
+    a tag of either could be."""
+    texts, seats = [*map(_plain, debated)], [format.seats[side] for side in format.sides]
+    names, labels = {seat.name for seat in seats}, {seat.side for seat in seats if seat.side}
+    found = {word for word in labels | (set() if format.numbers_sides else names) if _has_word(word, texts)}
+    if _could_name(format, texts):
+        found |= {*format.sides, *(names if format.numbers_sides and _has_word(_stem(format), texts) else ())}
+    return frozenset(found)
+
+
+def _could_name(format: Format, texts: Sequence[str]) -> bool:
+    """Whether one of these plain texts could mean something by a tag, a letter or a numbered name of the sides."""
     seats = [format.seats[side] for side in (format.sides[0], format.sides[-1])]
-    stems, ends = zip(*(seat.name.rsplit(maxsplit=1) for seat in seats), strict=True)
-    texts = [*map(_plain, debated)]
+    ends = {seat.name.split()[-1] for seat in seats} if format.numbers_sides else set()
     letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
     tags = "|".join(map(_tag_pattern, seats))
     if any(_has_letter(letters, _ARTICLE.sub(" ", text)) or re.search(tags, text) for text in texts):
         return True
-    stem = r"[\W_]+".join(map(re.escape, stems[0].split()))
-    has_stem = re.search(rf"(?i)(?<![^\W_]){stem}s?(?![^\W\d_])", "\n".join(texts)) is not None
-    return has_stem and _has_letter({*letters, *ends}, "\n".join(texts))
+    return bool(ends) and _has_word(_stem(format), texts) and _has_letter({*letters, *ends}, "\n".join(texts))
 
 
-def occurs_in(word: str, texts: Iterable[str]) -> bool:
-    """Whether a name, a label or a letter of a side occurs in one of these texts, in any case."""
+def _stem(format: Format) -> str:
+    """The words that the sides' names begin with, if they differ in a letter or a number alone."""
+    return format.seats[format.sides[0]].name.rpartition(" ")[0]
+
+
+def _has_word(word: str, texts: Iterable[str]) -> bool:
+    """Whether a word stands in one of these plain texts, in any case, also in the plural and joined to others."""
     words = r"[\W_]+".join(map(re.escape, word.split()))
-    pattern = rf"(?:(?<![^\W_])(?i:{words})|(?<=[a-z]){words})(?![^\W_])"
-    if len(word) == 1:
-        return any(_has_letter({word}, _ARTICLE.sub(" ", _plain(text))) for text in texts)
-    return any(re.search(pattern, _plain(text)) for text in texts)
+    pattern = rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))(?i:{words}s?)(?![^\W\d_])"
+    return any(re.search(pattern, text) for text in texts)
 
 
 def _plain(text: str) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import chain, groupby
 from typing import NamedTuple
 
+from debate_orchestrator.core.debated_names import words_in_doubt
 from debate_orchestrator.core.events import (
     CallFailed,
     CallIntended,
@@ -69,6 +70,11 @@ class DebatePlan:
     def opened_digest(self) -> str:
         """The sha256 of the event, with the whole format in it."""
         return hashlib.sha256(self.opened.model_dump_json().encode()).hexdigest()
+
+    @cached_property
+    def words_in_doubt(self) -> frozenset[str]:
+        """The words for sides that could mean what is debated: see `debated_names`."""
+        return words_in_doubt(self.opened.format, debated_texts(self.opened))
 
 
 class SlotPosition(NamedTuple):

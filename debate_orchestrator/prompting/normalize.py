@@ -128,9 +128,10 @@ class _Normalizer:
         """A mapping with the keys that are meant; one that is there twice, or unknown, stays, to be reported."""
         meant = {text: side for text, side in self.meanings.items() if side in names}
         meant |= {phrase(name): name for name in names if name not in self.shape_context.sides}
-        key_names = {
-            key: key if key in names else meant.get(key) or meant.get(plain_phrase(key) or "") or key for key in value
-        }
+        key_names = dict[str, str]()
+        for key in value:
+            readings = {meant[text] for text in (key, plain_phrase(key) or "") if text in meant}
+            key_names[key] = key if key in names or len(readings) != 1 else readings.pop() or key
         times = Counter(key_names.values())
         key_names = {key: name if times[name] == 1 else key for key, name in key_names.items()}
         for key, name in key_names.items():

@@ -11,7 +11,6 @@ import re
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.debated_names import occurs_in
 from debate_orchestrator.core.events import Declined, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
@@ -31,8 +30,6 @@ MAX_SIZE = 256 * 1024
 
 _PER_WORD, _AT_LEAST = 50, 2_000
 """Characters of a speech for each word of the limit, or in any case: more than any language needs."""
-_BEFORE_SIDE = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
-"""The words that a side's letter may follow."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -140,22 +137,18 @@ def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) 
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, str]:
-    """Each phrase for a side in a reply to this turn, to the side that it means; to "" where it may mean another, or
-    what is debated: a name, a letter or a label that occurs in a position, and tags, which are words of any kind."""
-    format, positions = debate.format, debate.opened.settings.positions
+    """Each phrase for a side in a reply to this turn, to the side that it means; to "" where it may mean the other, or
+    what is debated. Where that could have any word for a side, only a position, a name with its label, and a name that
+    is not debated are sure. Tags are words of any kind."""
+    format, positions, in_doubt = debate.format, debate.opened.settings.positions, debate.plan.words_in_doubt
     meanings: dict[str, str] = {}
     for side in format.sides:
         holder = debate.mirror.side(side) if turn.mirrored else side
         name, label, tag = format.name_of(side), format.seats[holder].side, format.seats[side].tag
-        phrases = {
-            side: [side, *(f"{word} {side}" for word in _BEFORE_SIDE), f"{side} {label}"],
-            name: [name, f"{name} {label}", f"{label} {name}"],
-            label: [label, f"{label} side"] if label else [],
-        }
-        in_doubt = {word for word in phrases if word and occurs_in(word, positions.values())}
-        own = {phrase(tag): ""}
-        own |= {phrase(text): "" if word in in_doubt else side for word in phrases for text in phrases[word]}
-        own |= {phrase(positions[holder]): side, positions[holder].strip(): side}
+        short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
+        sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
+        own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short}
+        own |= {phrase(text): side for text in (*sure, positions[holder])} | {positions[holder].strip(): side}
         meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
     return {text: meaning for text, meaning in meanings.items() if text}
 
