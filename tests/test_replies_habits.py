@@ -259,7 +259,9 @@ def test_keys_by_other_spellings_and_a_wrapper() -> None:
     spelled = {key.replace("_", " ").title(): value for key, value in own.items()}
 
     assert read(json.dumps(spelled), FINAL).data == VERDICT
-    assert read(json.dumps({"final_verdict": own}), FINAL).data == VERDICT
+    wrapped = json.dumps({"final_verdict": own})
+    for text in (wrapped, f'It is 5" wide {{so}}:\n{wrapped}', f"{wrapped[:-1]},}}", f"{wrapped[:-2]},}}}}"):
+        assert read(text, FINAL).data == VERDICT
 
 
 TEXT = dumped(FINAL, VERDICT)
@@ -287,6 +289,14 @@ ASKED_AGAIN = {
     "two fences": f"```json\n{TEXT}\n```\nor\n```json\n{dumped(FINAL, VERDICT | {'winner': 'b'})}\n```",
     "a quoted ballot before a faulty one": f'A says: {dumped(FINAL, VERDICT | {"winner": "b"})} Mine: {TEXT[:-1]},}}',
     "a quoted ballot in a fence": f"```json\n{dumped(FINAL, VERDICT | {'winner': 'b'})}\n```\nMine: {TEXT[:-1]},}}",
+    "a draft in another object": json.dumps({"draft": json.loads(TEXT), "winner": "b"}),
+    "a draft in a whole ballot": json.dumps({"draft": json.loads(TEXT)} | VERDICT | {"winner": "b"}),
+    "a draft in prose": f'Mine is {{"draft": {TEXT}, "note": "No {{", "winner": "b"}}, then.',
+    "a draft in an object with a fault": f'{{"note": "}}", "draft": {TEXT}, "winner": "b",}}',
+    "a draft with a fault": f'{{"draft": {TEXT[:-1]},}}, "winner": "b"}}',
+    "a draft in a list": json.dumps({"drafts": [json.loads(TEXT)]}),
+    "a draft under its own name": f'So: {{"draft": {TEXT}}}',
+    "a draft in what is cut off": f'{{"winner": "b", "draft": {TEXT}',
     "only prose": "A wins, by a nose.",
     "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),
     "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),
@@ -297,6 +307,14 @@ ASKED_AGAIN = {
     "a reason for the winner": dumped(FINAL, VERDICT | {"winner_reason": "It was."}),
     "another final winner": dumped(FINAL, VERDICT | {"Final Winner": "b"}),
 }  # fmt: skip
+
+
+@for_each(["(No `<think>` block.)\n{}", "{}\nDone, no </think> needed.", "<think>Mine:\n{}</think>\nSo be it."])
+def test_a_tag_beside_a_ballot_is_the_reason(form: str) -> None:
+    """A judge whose ballot has its code is not told that this is missing where a tag of reasoning is in the way."""
+    for text in (TEXT, f"{TEXT[:-1]},}}"):
+        with pytest.raises(BadReply, match=r"a tag of private reasoning stands around or beside the JSON object"):
+            read(form.replace("{}", text), FINAL)
 
 
 @for_each(ASKED_AGAIN.values())

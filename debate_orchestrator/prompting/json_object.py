@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
@@ -27,10 +28,15 @@ _MAX_STARTS = 50
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
+_BRACE, _BRACE_OR_TEXT = re.compile(r"\{"), re.compile(r"""\\.|"(?:[^"\\\n]|\\.)*+"|[{}]""")
 
 
 class OnlyPrivateReasoning(ValueError):
     """A reply holds private reasoning and nothing else."""
+
+
+class ObjectIsPrivate(ValueError):
+    """A tag of private reasoning beside the object with the code makes it private."""
 
 
 class NoCode(ValueError):
@@ -53,7 +59,7 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     """The JSON object of a reply: the one with the code, or the only one where no code is needed. A reply that is JSON
     of another type is returned as that value where no code is needed. Raises ValueError with the reason if there is no
     object, if there are several that differ, or if it can't be repaired without a guess; OnlyPrivateReasoning if
-    nothing is left beside private reasoning."""
+    nothing is left beside private reasoning, and ObjectIsPrivate if the object with the code is a part of that."""
     cleaned = text.replace("\0", "").strip()
     bare = _without_fence(cleaned)
     value, problem = _strict(bare)
@@ -70,6 +76,8 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
         raise ValueError("private reasoning is within the JSON object")
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
+    if code is not None and not part and _faulty_object(cleaned, code):
+        raise ObjectIsPrivate("a tag of private reasoning stands beside the object with the code")
     if code is not None and not part:
         raise NoCode(code.missing_end(_strict(bare)[0]))
     if code is not None:
@@ -129,22 +137,39 @@ def _spans(text: str, code: ReplyCode | None) -> list[_Span]:
 
 
 def _starts(text: str, code: ReplyCode | None) -> list[int]:
-    """The braces at which the object of a reply may begin: with a code, those before the code."""
+    """The braces at which the object of a reply may begin: with a code, the outermost of those open before it."""
     if code is None:
         return [brace.start() for brace in islice(re.finditer(r"\{", text), _MAX_STARTS)]
-    places = islice(re.finditer(code.text, text, re.IGNORECASE), _MAX_STARTS)
-    before = (text.rfind("{", 0, place.start()) for place in places)
-    return sorted({start for start in before if start >= 0})
+    return sorted({braces[0] for braces in _open_braces(text, code) if braces})
+
+
+def _open_braces(text: str, code: ReplyCode) -> Iterator[list[int]]:
+    """The braces that are open at each place of the code. What holds the code may be a draft within an object that says
+    so."""
+    braces, index = list[int](), 0
+    for place in islice(re.finditer(code.text, text, re.IGNORECASE), _MAX_STARTS):
+        # Outside objects, a quotation mark may have no other.
+        while sign := (_BRACE_OR_TEXT.search if braces else _BRACE.search)(text, index, place.start()):
+            index = sign.end()
+            if sign[0] == "{":
+                braces.append(sign.start())
+            elif sign[0] == "}":
+                braces.pop()
+        yield [*braces]
 
 
 def _faulty_object(text: str, code: ReplyCode | None) -> str:
-    """The part of a text that may be its faulty object; with a code, from the brace before it to the one after it."""
+    """The part of a text that may be its faulty object; with a code, from the outermost brace that is open before it to
+    the last that closes one of these."""
     first, last = text.find("{"), text.rfind("}")
     if code is not None:
         places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE)]
-        if len(places) < 2:
+        braces = next(_open_braces(text, code), [])
+        if len(places) < 2 or not braces:
             return ""
-        first, last = text.rfind("{", 0, places[0][0]), text.find("}", places[-1][1])
+        first, last = braces[0], places[-1][1] - 1
+        for _ in braces:
+            last = text.find("}", last + 1)
     return text[first : last + 1] if 0 <= first < last else ""
 
 

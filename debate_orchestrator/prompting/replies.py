@@ -18,7 +18,13 @@ from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import VisibleText
-from debate_orchestrator.prompting.json_object import FoundObject, NoCode, OnlyPrivateReasoning, find_object
+from debate_orchestrator.prompting.json_object import (
+    FoundObject,
+    NoCode,
+    ObjectIsPrivate,
+    OnlyPrivateReasoning,
+    find_object,
+)
 from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, phrase, unwrap
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
@@ -200,6 +206,9 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
         value, changes = find_object(text, code)
     except OnlyPrivateReasoning:
         raise _only_private_reasoning(where) from None
+    except ObjectIsPrivate:
+        problem = f"{where}: a tag of private reasoning stands around or beside the JSON object, so it does not count."
+        raise BadReply(problem, hint="reply with the JSON object alone, and name no such tag") from None
     except NoCode as error:
         which = f": `{error}` is missing or wrong" if str(error) else ""
         problem = f"{where}: the reply has no JSON object with the code of this turn at both ends{which}."
