@@ -8,6 +8,11 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.util.sanitize import sanitize
 
+AROUND_MARKS = st.text(
+    "aKé0 .'`\u2019\u02bc\u02b0\u2020\u0300\u0301\u0308\u030b\u0313\u0323\u3099\u200d\ufe0f\u0958\u30fb\u1161\u212b𝗮ⓥ"
+)
+"""Letters, what looks like a quotation mark, marks that are drawn over either, and joiners, in any order."""
+
 BIDI, ZERO, TAGS = "\u202egnorw\u202c", "ab\u200bcd\u200d\u2060\ufeff", "\U000e0041\U000e0042\U000e007f"
 
 VERDICT = "Final Verdict: Debater A wins."

@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections.abc import Callable
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 from corpus import for_each
+from hostile_texts import AROUND_MARKS
+from hypothesis import given
+from hypothesis import strategies as st
 
 from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.private_text import PublicText
@@ -315,6 +318,14 @@ def test_no_quote_ends_its_quotation_marks(marks: str) -> None:
 def test_no_mark_on_a_letter_ends_a_quotation(before: str, mark: str) -> None:
     """Such marks are drawn at the upper right, and look like quotation marks behind a letter of another script."""
     assert without_quotation_marks(f"{before}{mark * 2} are") == f"{before}' are"
+
+
+@given(AROUND_MARKS | st.text())
+def test_what_is_ready_for_quotation_marks_stays(text: str) -> None:
+    """No apostrophe has a mark or another apostrophe behind it, and nothing changes in a text that was made ready."""
+    ready = without_quotation_marks(text)
+    assert without_quotation_marks(ready) == ready
+    assert not [two for two in pairwise(ready) if two[0] == "'" and (two[1] in "'`" or unicodedata.combining(two[1]))]
 
 
 @for_each(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from corpus import for_each
-from hostile_texts import NASTY, texts
+from hostile_texts import AROUND_MARKS, NASTY, texts
 from hypothesis import given
 from hypothesis import strategies as st
 from reviewers import DIGEST, KINDS, adversarial_entries, ballot_for, entries_of, review_form
@@ -66,9 +66,9 @@ def test_all_complaints_come_at_once() -> None:
     )
 
 
-@for_each(["", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e"])
+@for_each(["", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e", "\u200d", "\ufe0f", "\u0958" * 80])
 def test_names_are_names(name: str) -> None:
-    """A name is one line, not endless, and hides nothing."""
+    """A name is one line, not endless, and hides nothing, also once it is signed."""
     assert [one for one in ASKED.problems(ballot_for(ASKED, name)) if one.startswith("reviewer:")]
 
 
@@ -126,16 +126,22 @@ def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
 
-    for same_name in ("𝗮𝗱𝗮", "aⓓa"):  # as reports write it
+    for same_name in map(reviews.signed_name, ("𝗮𝗱𝗮", "aⓓa")):  # as reports write it
         with pytest.raises(BadFile, match="has cast"):
             filing.take_ballot(str(tmp_path), ballot_for(ASKED, same_name))
         assert not filing.begin_draft(str(tmp_path), ballot_for(ASKED, same_name))
-    filing.file_ballot(str(tmp_path), ballot_for(ASKED, "𝗲𝘃𝗲"))
-    assert reviews.is_filed(str(tmp_path), "eⓥe", ASKED, MADE)
+    filing.file_ballot(str(tmp_path), ballot_for(ASKED, reviews.signed_name("𝗲𝘃𝗲")))
+    assert reviews.is_filed(str(tmp_path), reviews.signed_name("eⓥe"), ASKED, MADE)
     assert filing.reviewer_names(str(tmp_path)) == [("ada", True), ("eve", True)]
-    for first, *others in (("O'Brien", "O’Brien", 'O"Brien', "O´Brien"), ("Zoë", "Zoë\ufe0f"), ("Bob ★", "Bob ☆")):
+    brien = ("O'Brien", "O’Brien", 'O"Brien', "O´Brien", "O\u02bc\u0301Brien", "O\u0313\u0301Brien")
+    for names in (brien, ("Zoë", "Zoë\ufe0f"), ("Bob ★", "Bob ☆")):
+        first, *others = map(reviews.signed_name, names)
+        assert filing.begin_draft(str(tmp_path), ballot_for(ASKED, first))
+        for other in others:
+            with pytest.raises(BadFile, match="has begun"):
+                filing.take_ballot(str(tmp_path), ballot_for(ASKED, other))
+            assert not filing.begin_draft(str(tmp_path), ballot_for(ASKED, other))
         filing.file_ballot(str(tmp_path), ballot_for(ASKED, first))
-        assert not any(filing.begin_draft(str(tmp_path), ballot_for(ASKED, other)) for other in others)
     earlier = tmp_path / "obrien-8ebd51f8.yaml"  # as it was named before its name was compared as reports write it
     earlier.write_text(to_yaml(ballot_for(ASKED, "O’Brien")), encoding="utf-8")
     assert reviews.gather_ballots(str(tmp_path), MADE).left_out == ()
@@ -196,19 +202,20 @@ def test_a_draft_that_is_not_of_the_ballot_stays(tmp_path: Path, changes: dict[s
 @given(st.sampled_from(NASTY) | texts | st.text())
 def test_a_name_is_no_path(name: str) -> None:
     """Whatever a reviewer is called, the file lies in the folder, and its name is plain."""
-    stem = reviews.stem_of(name)
+    stem = reviews.stem_of(signed := reviews.signed_name(name))
 
     assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
     assert 0 < len(stem) <= 50
-    assert reviews.ballot_path("r.ballots", name) == f"r.ballots/{stem}.yaml"
+    assert reviews.ballot_path("r.ballots", signed) == f"r.ballots/{stem}.yaml"
 
 
-@given(st.sampled_from(NASTY) | texts | st.text())
+@given(st.sampled_from(NASTY) | texts | st.text() | AROUND_MARKS)
 def test_no_name_has_the_file_of_another(name: str) -> None:
-    """A reviewer who signs with the name of another's files gets other files, and so replaces no draft."""
-    stem = reviews.stem_of(name)
-    assert (reviews.stem_of(stem) == stem) == (reviews.signed_name(name) == stem)
-    assert reviews.signed_name(signed := reviews.signed_name(name)) == signed
+    """A reviewer who signs with the name of another's files gets other files, and so replaces no draft. What is signed
+    once stays."""
+    stem = reviews.stem_of(signed := reviews.signed_name(name))
+    assert (reviews.stem_of(reviews.SignedName(stem)) == stem) == (signed == stem)
+    assert reviews.signed_name(signed) == signed
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -127,10 +127,10 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     if arguments.name and fields.get("reviewer") is None:
         fields["reviewer"] = arguments.name
     elif arguments.name and fields["reviewer"] != arguments.name:
-        signed_name = short_repr(fields["reviewer"])
-        raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed_name}.")
+        name_in_form = short_repr(fields["reviewer"])
+        raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {name_in_form}.")
     ballot = reviews.checked_ballot(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
-    path_filed = filing.take_ballot(reviewed.folder, fields)
+    path_filed = filing.take_ballot(reviewed.folder, {**fields, "reviewer": ballot.reviewer})
     if ballot.seen:
         print_status(reviews.review_texts().messages["seen"])
     for remark in reviewer_remarks(reviewed.form, ballot):
@@ -161,9 +161,10 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         name = name or await ask_name(prompter, reviews.review_texts())
         if problem := reviews.name_problem(name, "--as"):
             raise BadSettings(problem)
-        filing.must_be_free(reviewed.folder, name)
-        saved_draft = filing.read_draft(reviewed.folder, name, reviewed.digest)
-        draft = reviews.draft_path(reviewed.folder, name) if saved_draft else ""
+        name = signed = reviews.signed_name(name)
+        filing.must_be_free(reviewed.folder, signed)
+        saved_draft = filing.read_draft(reviewed.folder, signed, reviewed.digest)
+        draft = reviews.draft_path(reviewed.folder, signed) if saved_draft else ""
         fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(reviewed))
         return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, save).run()

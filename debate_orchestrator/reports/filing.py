@@ -1,4 +1,4 @@
-"""Filing reviewers' ballots, and their drafts until then.
+"""Filing reviewers' ballots, and their drafts until then, all under signed names.
 
 A draft takes its reviewer's name, whether it was begun at a terminal, in the browser or by a form that is taken. A
 review that begins later gets neither the draft nor the name, so that no review ends or changes by another.
@@ -16,6 +16,7 @@ from debate_orchestrator.reports.reviews import (
     DRAFT,
     MAX_SIZE,
     SUFFIX,
+    SignedName,
     ballot_path,
     draft_path,
     is_file_of,
@@ -35,7 +36,7 @@ MAX_BY_LINK = 300
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
 
 
-def must_be_free(folder: str, reviewer: str) -> None:
+def must_be_free(folder: str, reviewer: SignedName) -> None:
     """Raises BadFile if that reviewer's ballot has been cast: it is never overwritten."""
     path = ballot_path(folder, reviewer)
     if os.path.lexists(path):
@@ -55,8 +56,7 @@ def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
     # As typed: what is refused must not depend on what is a key.
     if (size := len(encoded_as_typed(draft, _HEAD + to_yaml(value)))) > MAX_SIZE:
         raise BadFile(f"A ballot of {size:,} bytes is too large; at most {MAX_SIZE:,} are allowed.")
-    signed = {**value, "reviewer": signed_name(value["reviewer"])}
-    text = _HEAD + to_yaml(redact_all(signed))  # the name too, which the file has
+    text = _HEAD + to_yaml(redact_all(value))  # the name too, which the file has
     parse_ballot(encoded(path, text).decode(), os.path.basename(path))
     make_folder(folder)
     write_new(path, text)
@@ -72,8 +72,8 @@ def _is_draft_of(path: str, value: Mapping[str, Any]) -> bool:
     return False
 
 
-def _is_by(draft: Mapping[str, Any], reviewer: str) -> bool:
-    return signed_name(str(draft.get("reviewer"))) == signed_name(reviewer)
+def _is_by(draft: Mapping[str, Any], reviewer: SignedName) -> bool:
+    return signed_name(str(draft.get("reviewer"))) == reviewer
 
 
 def _begun(draft: str, reviewer: str) -> BadFile:
@@ -131,9 +131,9 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
     return True
 
 
-def reviewer_names(folder: str) -> list[tuple[str, bool]]:
+def reviewer_names(folder: str) -> list[tuple[SignedName, bool]]:
     """Each reviewer who has begun, and whether the ballot is handed in. Files of no reviewer are left out."""
-    draft_by_name: dict[str, bool] = {}
+    draft_by_name: dict[SignedName, bool] = {}
     for name, value in read_ballots(folder, with_drafts=True).files:
         reviewer = None if isinstance(value, BadFile) else value.get("reviewer")
         suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
@@ -151,7 +151,7 @@ def save_draft(folder: str, value: Mapping[str, Any]) -> str:
     return path
 
 
-def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
+def read_draft(folder: str, reviewer: SignedName, digest: str) -> dict[str, Any]:
     """The answers given before the ballot was left; empty if there are none. Raises BadFile if it belongs to another
     reviewer, to another journal, or to an earlier state of this one."""
     path = draft_path(folder, reviewer)
@@ -169,4 +169,4 @@ def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
         raise BadFile(
             f"{name_of(path)}: this is a draft on another state of the debate.", hint="move it away, and begin again"
         )
-    return value
+    return value | {"reviewer": reviewer}

@@ -21,7 +21,7 @@ from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import VoteScales, named_by, winner_word
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import quoted, without_quotation_marks
+from debate_orchestrator.util.sanitize import quoted
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
 
@@ -98,7 +98,7 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
         swing=tuple(_swing(debate, voted_twice, minds_gained, by_swing)) if voted_twice else (),
         reasons=tuple(
             ReviewReason(
-                reviewer=without_quotation_marks(review.reviewer),
+                reviewer=review.reviewer,
                 why=review.why,
                 vote=winner_word(named_by(review.final)),
             )

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, NewType, Self
 
 from debate_orchestrator.core import reply_check, schedule
 from debate_orchestrator.core.phases import TIE, Slot
@@ -56,10 +56,15 @@ _VOTED = ("scores", "label", "score", "winner", "probability")
 """Fields of a judge's vote that a reviewer is asked for too: those that are counted."""
 
 
+SignedName = NewType("SignedName", str)
+"""A reviewer's name as it is compared with others and as reports write it, which `signed_name` makes. A name is signed
+where it comes in: typed, in an address, or read from a file."""
+
+
 class ReviewerBallot(FrozenModel):
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
-    reviewer: str
+    reviewer: SignedName
     date: str
     seen: bool
     """Whether the reviewer says to have known the verdict before."""
@@ -188,7 +193,7 @@ def _plain(value: Any) -> Any:
 
 def name_problem(name: str, field: str) -> str | None:
     """The reason that a ballot can't be signed with this name, which was given in that field; None if it can."""
-    if 0 < len(one_line(name)) <= MAX_NAME_LENGTH and one_line(name) == " ".join(name.split()) and "\n" not in name:
+    if 0 < len(signed_name(name)) <= MAX_NAME_LENGTH and one_line(name) == " ".join(name.split()) and "\n" not in name:
         return None
     return f"{field}: {short_repr(name)} is not a name on one line of at most {MAX_NAME_LENGTH} characters."
 
@@ -349,15 +354,14 @@ def gather_ballots(folder: str, entries: Sequence[Entry]) -> GatheredBallots:
     return read_ballots(folder).gather(entries)
 
 
-def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
+def is_filed(folder: str, reviewer: SignedName, form: ReviewForm, entries: Sequence[Entry]) -> bool:
     """Whether a folder has the ballot of that reviewer and it counts. No other file is read."""
     path = ballot_path(folder, reviewer)
     name = os.path.basename(path)
     with suppress(BadFile):
         value = parse_ballot(_read_text(path), name)
-        return not is_link(folder) and _ballot_of_file(name, value, form, entries).reviewer == redact(
-            signed_name(reviewer)
-        )
+        ballot = _ballot_of_file(name, value, form, entries)
+        return not is_link(folder) and ballot.reviewer == _without_keys(reviewer)
     return False
 
 
@@ -407,15 +411,20 @@ def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entri
     return form.ballot(value)
 
 
-def signed_name(reviewer: str) -> str:
-    """A reviewer's name as it is compared with others, and as reports write it: `O'Brien` for `O’Brien`, of which only
-    what is seen counts."""
-    return without_quotation_marks(INVISIBLE.sub("", plain_letters(one_line(reviewer))))
+def signed_name(typed_name: str) -> SignedName:
+    """A reviewer's name as it is compared: `O'Brien` for `O’Brien`, of which only what is seen counts. A signed name
+    stays as it is."""
+    return SignedName(without_quotation_marks(INVISIBLE.sub("", plain_letters(one_line(typed_name)))))
 
 
-def stem_of(reviewer: str) -> str:
+def _without_keys(name: SignedName) -> SignedName:
+    """The name under which a ballot is filed, as it is once read."""
+    return signed_name(redact(name))
+
+
+def stem_of(name: SignedName) -> str:
     """A reviewer's file name without suffix: the name if it is plain, else what is left of it and a digest."""
-    return _stem(signed_name(reviewer))
+    return _stem(name)
 
 
 def _stem(name: str) -> str:
@@ -427,25 +436,25 @@ def _stem(name: str) -> str:
     return f"{slug or 'reviewer'}-{digits}"
 
 
-def is_file_of(name: str, reviewer: str, suffix: str = SUFFIX) -> bool:
+def is_file_of(name: str, typed_name: str, suffix: str = SUFFIX) -> bool:
     """Whether the ballot that names this reviewer, or with `DRAFT` the draft, is in a file of that name. Earlier
     versions made it of the name with its quotation marks."""
-    stems = (stem_of(reviewer), _stem(plain_letters(one_line(reviewer))))
-    if KEY in reviewer:  # any digits: those of `ballot_path`, of which the name that was typed can't be told any more
+    stems = (stem_of(signed_name(typed_name)), _stem(plain_letters(one_line(typed_name))))
+    if KEY in typed_name:  # any digits: those of `ballot_path`, of which the name that was typed can't be told any more
         return any(re.fullmatch(re.escape(stem[:-_DIGITS]) + "[0-9a-f]{8}" + re.escape(suffix), name) for stem in stems)
     return name in (stem + suffix for stem in stems)
 
 
-def draft_path(folder: str, reviewer: str) -> str:
+def draft_path(folder: str, reviewer: SignedName) -> str:
     """The path of a reviewer's draft."""
     return os.path.join(folder, stem_of(reviewer) + DRAFT)
 
 
-def ballot_path(folder: str, reviewer: str) -> str:
+def ballot_path(folder: str, name: SignedName) -> str:
     """The path of a reviewer's ballot. A name that holds a key is filed without it, and its file is told from those of
     other names with the same rest by a digest that only this user can work out: no name is refused for another's."""
-    name, secret = signed_name(reviewer), reply_code.secret()  # if it can't be read, that is so for every name
-    stem = stem_of(filed_name := redact(name))
+    secret = reply_code.secret()  # if it can't be read, that is so for every name
+    stem = stem_of(filed_name := _without_keys(name))
     if filed_name != name:
         text = b"ballot\0" + normalize_unicode(name, "NFC").encode()
         stem = stem[:-_DIGITS] + hmac.new(secret, text, "sha256").hexdigest()[:_DIGITS]

@@ -91,15 +91,16 @@ def _is_mark(char: str) -> bool:
 
 def without_quotation_marks(text: str) -> str:
     """One line of text to be put in quotation marks. Letters, digits, numbers' signs and plain punctuation stay; all
-    else becomes one apostrophe, so that nothing in it looks as if it ended the quotation."""
+    else becomes one apostrophe, so that nothing in it looks as if it ended the quotation. Of its own result nothing
+    becomes anything else."""
     characters, base = list[str](), ""
     for char in normalize_unicode(one_line(text), "NFC"):
-        if unicodedata.category(char)[0] == "M":
-            stays = base.isalnum() and _fits(char, base)
-        else:
-            stays, base = char in _PLAIN_MARKS or _is_letter_or_sign(char), char
-        characters.append(char if stays else "'")
-    return re.sub("['`]{2,}", "'", "".join(characters))
+        if unicodedata.category(char)[0] != "M":
+            base = char if char in _PLAIN_MARKS or _is_letter_or_sign(char) else ""
+        elif not (base.isalnum() and _fits(char, base)):
+            base = ""
+        characters.append(char if base else "'")  # nor does a mark stay behind what does not
+    return sanitize(re.sub("['`]{2,}", "'", "".join(characters)))  # a joiner may stand before an apostrophe now
 
 
 def looks_like_quotation_mark(char: str) -> bool:

@@ -21,7 +21,7 @@ from debate_orchestrator.reports import filing, reviews
 from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.reviews import ReviewedDebate
+from debate_orchestrator.reports.reviews import ReviewedDebate, SignedName, signed_name
 from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadFile, quoting_as_typed
 from debate_orchestrator.util.sanitize import one_line
@@ -40,7 +40,7 @@ def link(tokens: AccessTokens, debate: LinkedDebate) -> str:
     return f"/review/{quote(debate.name, safe='')}/{tokens.review(debate)}"
 
 
-def own_query(tokens: AccessTokens, debate: LinkedDebate, reviewer: str) -> str:
+def own_query(tokens: AccessTokens, debate: LinkedDebate, reviewer: SignedName) -> str:
     """The part added to that link for one reviewer, who continues there where they left."""
     return urlencode({"as": reviewer, "key": tokens.reviewer(debate, reviews.stem_of(reviewer))})
 
@@ -86,16 +86,16 @@ class Reviews:
             return self._reading(request, reviewed, draft, {}, [])
         return self._page(request, reviewed, "before", name=name)
 
-    def _reviewer(self, request: Request, reviewed: ReviewedDebate) -> str:
+    def _reviewer(self, request: Request, reviewed: ReviewedDebate) -> SignedName:
         """The reviewer whose review the address opens; empty if it has no token, or another reviewer's."""
-        name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
+        name, key = signed_name(request.query_params.get("as", "")), one_line(request.query_params.get("key", ""))
         reviewer_key = self._tokens.reviewer(_linked(request, reviewed), reviews.stem_of(name))
-        return name if name and is_same_token(reviewer_key, key) else ""
+        return name if name and is_same_token(reviewer_key, key) else SignedName("")
 
-    def _own_address(self, request: Request, reviewed: ReviewedDebate, name: str) -> str:
+    def _own_address(self, request: Request, reviewed: ReviewedDebate, name: SignedName) -> str:
         return f"{address_of(request)}?{own_query(self._tokens, _linked(request, reviewed), name)}"
 
-    def _is_filed(self, reviewed: ReviewedDebate, name: str) -> bool:
+    def _is_filed(self, reviewed: ReviewedDebate, name: SignedName) -> bool:
         return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
 
     async def _begin(self, request: Request, path: str, form_data: Mapping[str, str]) -> Response:
@@ -118,15 +118,15 @@ class Reviews:
     def _begun(self, request: Request, reviewed: ReviewedDebate, reviewer: str, was_seen: str, before: str) -> str:
         """Keeps the vote before reading, which is final from then on; returns the reviewer's own address. Raises
         BadFile with what is wrong."""
-        name = one_line(reviewer)
-        ballot: dict[str, Any] = reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
+        ballot: dict[str, Any] = reviews.new_ballot(reviewed.digest, reviewer.strip(), date.today().isoformat())
         ballot |= {"seen": was_seen == "yes", "before": before or None}
         problems = reviewed.form.problems(ballot, only=("reviewer", "before"))
         problems += [] if was_seen in ("yes", "no") else ["Say whether you have seen the verdict."]
         problems += [] if before else ["Say which position you hold before you read."]
         if problems:
             raise BadFile(problems)
-        if not filing.begin_review(reviewed.folder, ballot | {filing.READ_KEY: True}):
+        name = signed_name(reviewer)
+        if not filing.begin_review(reviewed.folder, ballot | {"reviewer": name, filing.READ_KEY: True}):
             raise BadFile(
                 f"There is a review by {name} already. If it is yours, open the address that you got when you "
                 "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
@@ -208,7 +208,7 @@ class Reviews:
             "review.html.j2",
             step=step,
             here=here,
-            own_query=own_query(self._tokens, _linked(request, reviewed), name) if name else "",
+            own_query=own_query(self._tokens, _linked(request, reviewed), signed_name(name)) if name else "",
             form_token=request.path_params["token"],
             form_key=secrets.token_hex(16),
             texts=reviews.review_texts(),
