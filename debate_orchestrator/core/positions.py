@@ -16,18 +16,18 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.sanitize import one_line
 
 _SHOULD = re.compile(
-    r"(?:should (?P<asked>i|we|you|they)|(?P<stated>i|we|you|they) should) (?P<what>(?!not\b)[^?!,;:.]+)[?.]?",
+    r"(?:should (?P<asked>i|we|you|they)|(?P<stated>i|we|you|they) should) (?P<what>[^?!,;:.]+)[?.]?",
     re.IGNORECASE,
 )
 _SHOULD_OTHERS = re.compile(r"should (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
-_SOME = re.compile(r"should (?:no|some|every|each)\b", re.IGNORECASE)
-"""The beginning of a question whose subject is denied by more than a `not`: `Should no teacher carry a gun?`"""
-_NEED = re.compile(r"do (?P<who>i|we|you|they) need (?P<what>(?!any\b)[^?!,;:.]+)\?", re.IGNORECASE)
-_DETERMINER = re.compile(
-    r"an?|the|this|that|these|those|our|my|your|his|her|its|their|every|each|some|no", re.IGNORECASE
-)
+_NEGATIVE = re.compile(r"\b(?:no|not|n?ever|none|nor|neither|nobody|nothing|any(?:one|body|thing)?)\b", re.IGNORECASE)
+"""A word that a `not` makes something else of: `Should no teacher carry a gun?`"""
+_NEED = re.compile(r"do (?P<who>i|we|you|they) need (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
+_DETERMINER = re.compile(r"an?|the|this|that|these|those|our|my|your|his|her|its|their", re.IGNORECASE)
+_NAME = r"(?!(?i:all|at|both|each|either|few|many|most|several|(?:every|some)(?:one|body|thing)?)\b)(?-i:[A-Z])\w+"
+"""A word with a capital that is no quantity: not all of `Everyone should own a gun.` is denied by a `not`."""
 _DOUBTFUL = re.compile(
-    r"of|in|on|at|for|to|with|from|by|about|as|into|and|but|who|whom|which|whose|not|never|\W*\w*\W.*", re.IGNORECASE
+    r"of|in|on|at|for|to|with|from|by|about|as|into|and|but|who|whom|which|whose|\W*\w*\W.*", re.IGNORECASE
 )
 """A word after which the end of a subject can't be told."""
 _VERB_FORM = re.compile(r"\w*(?:ing|ed|[^s]s)", re.IGNORECASE)
@@ -38,8 +38,9 @@ _COUNTED = re.compile(r" of (?:\d+|two|three|four|five|six|seven|eight|nine|ten|
 _GOES = re.compile(
     rf"should (?P<subject>(?:{_DETERMINER.pattern}) (?:(?!(?:of|for|and|to|in)\b)\w+ )?"
     r"(?:teams?|group|company|companies|firms?|startup|business|department|office|club|family|schools?|university"
-    r"|city|cities|country|countries|government|service|project|product|system|app|website|platform)|(?-i:[A-Z])\w+)"
-    r" (?P<predicate>(?:move|switch|migrate|go|change|convert|upgrade|relocate|expand|invest|rely)"
+    r"|city|cities|country|countries|government|service|project|product|system|app|website|platform)"
+    rf"|{_NAME})"
+    r" (?P<predicate>(?-i:move|switch|migrate|go|change|convert|upgrade|relocate|expand|invest|rely)"
     r" (?:from|to|into|onto|in|on|away|back) [^?!,;:.]+)\?",
     re.IGNORECASE,
 )
@@ -66,10 +67,12 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     topic, sides = _OR_NOT.sub("?", one_line(topic)), tuple(sides)
     if not topic or _CHOICE.search(topic) or len(sides) != 2:
         return {}
+    if _NEGATIVE.search(topic):
+        return _around(topic, sides)
     if should := _SHOULD.fullmatch(topic):
         subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
         return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
-    if not _SOME.match(topic) and (shared := _with_count(topic)):
+    if shared := _with_count(topic):
         subject, predicate = shared
         return dict(zip(sides, (f"{subject} should {predicate}.", f"{subject} should not {predicate}."), strict=True))
     if need := _NEED.fullmatch(topic):
@@ -100,14 +103,14 @@ def _with_count(topic: str) -> tuple[str, str] | None:
 
 def _subject_and_predicate(topic: str) -> tuple[str, str] | None:
     """The subject of "Should SUBJECT VERB ...?", with a capital, and the predicate; None where its end is in doubt.
-    The subject begins with a determiner or a name, and a determiner follows the verb: "Should our family get a dog?"
-    """
+    The subject begins with a determiner or a name, and a determiner follows the verb: "Should our family get a dog?" In
+    a headline, capitals tell no name."""
     if (goes := _GOES.fullmatch(topic)) and not _LATER_VERB.search(goes["predicate"]):
         return goes["subject"][0].upper() + goes["subject"][1:], goes["predicate"].rstrip()
     question = _SHOULD_OTHERS.fullmatch(topic)
     words = question["what"].split() if question else []
     min_words = 2 if words and _DETERMINER.fullmatch(words[0]) else 1
-    if not words or not (min_words == 2 or words[0][0].isupper()):
+    if not words or not (min_words == 2 or re.fullmatch(_NAME, words[0])):
         return None
     for end in range(1, min(_MAX_SUBJECT + 1, len(words) - 1)):
         verb = words[end]
@@ -115,7 +118,7 @@ def _subject_and_predicate(topic: str) -> tuple[str, str] | None:
             return None
         if end >= min_words and _DETERMINER.fullmatch(words[end + 1]):
             subject = words[0][0].upper() + " ".join(words[:end])[1:]
-            return None if _VERB_FORM.fullmatch(verb) else (subject, " ".join(words[end:]))
+            return None if _VERB_FORM.fullmatch(verb) or not verb.islower() else (subject, " ".join(words[end:]))
     return None
 
 
