@@ -139,7 +139,7 @@ TYPED_ANSWERS = [
     (leaf("number", integer=True), "7", 7),
     (leaf("choice"), "b", "b"),
     (leaf("choice", options=("a", "b", "tie")), "3", "tie"),
-    (leaf("choice", options=("a", "b", "tie")), "TIE", "tie"),
+    (leaf("choice", options=("a", "b", "tie")), "T", "tie"),
     (leaf("choice", options=("held", "granted")), "G", "granted"),
     (leaf("choice", options=("3", "2")), "3", "3"),
     (leaf("choices", options=("same claim", "yes, but")), "2", ["yes, but"]),

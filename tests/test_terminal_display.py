@@ -194,6 +194,9 @@ def test_what_was_chosen() -> None:
     """A choice is made by its name, which comes before all else, by its number, or by a beginning that is its alone."""
     for said, expected in CHOICES:
         assert match_option(OPTIONS, said) == expected, said
+    winners = ("a", "b", "tie", "consensus", "no decision")
+    for said, expected in (("T", "tie"), ("cons", "consensus"), ("Con", None), ("no", None), ("no d", "no decision")):
+        assert match_option(winners, said) == expected, "a word for a side is no beginning"
 
 
 @for_each([("xterm", True), ("dumb", False), ("DUMB", False), ("", False)])

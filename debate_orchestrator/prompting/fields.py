@@ -60,10 +60,6 @@ class FormQuestion(NamedTuple):
                 return ("yes", "no")
         return ()
 
-    def names_side(self, shape_context: ShapeContext) -> bool:
-        """Whether a side may be chosen. The beginning of another option (`con`, `no`) may then be a word for one."""
-        return not set(shape_context.sides).isdisjoint(self.options(shape_context))
-
     @property
     def short(self) -> bool:
         """Whether an answer is a word, and so quicker written again than edited."""
@@ -303,8 +299,7 @@ def _meaning(question: FormQuestion, shape_context: ShapeContext, text: str) -> 
         case "boolean":
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case "choice" | "turn":
-            by_beginning = not question.names_side(shape_context)
-            option = match_option(question.options(shape_context), text, by_beginning=by_beginning)
+            option = match_option(question.options(shape_context), text)
             return _MISSING if option is None else option
         case "choices" | "turns":
             return _options(question.options(shape_context), text)

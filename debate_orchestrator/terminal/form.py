@@ -328,7 +328,6 @@ class ReviewBallotForm(Form):
             wording.text,
             (wording.help, expected),
             self._choices(question, wording.choices),
-            whole=question.names_side(self.shape_context),
             explanation=(self.texts.messages["keys"],),
             status=lambda typed: self._status(question),
         )

@@ -93,8 +93,6 @@ class Question(NamedTuple):
     """Called with the text whenever the person changes it."""
     shows: Mapping[str, Callable[[], str]] = {}
     """`brief` (F2) and `entered` (F3): texts that can be looked at meanwhile."""
-    whole: bool = False
-    """Whether no beginning of a value is an answer."""
 
 
 class Prompter:
@@ -330,8 +328,7 @@ def show_in_pager(text: str, columns: int) -> bool:
 
 def matching_choice(question: Question, text: str) -> str:
     """The value of the choice that was meant, by its value, its number or its beginning; otherwise what was typed."""
-    by_beginning = not question.whole and ":" not in text
-    match = match_option([value for value, _ in question.choices], text, by_beginning=by_beginning)
+    match = match_option([value for value, _ in question.choices], text, by_beginning=":" not in text)
     return text.strip() if match is None else match
 
 

@@ -194,7 +194,6 @@ class TurnForm(Form):
             title,
             lines=(about, *(rows if takes_several or question.field.per_issue else ()), f"({expected})"),
             choices=() if takes_several or question.may_be_empty else choices,
-            whole=question.names_side(self.shape_context),
             words=options,
             explanation=("", f"{title}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
             private=True,

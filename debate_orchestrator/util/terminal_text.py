@@ -44,8 +44,13 @@ def moves(environment: Mapping[str, str]) -> bool:
     return environment.get("TERM", "").lower() not in _DUMB
 
 
+_WORDS_FOR_SIDES = ("pro", "con", "yes", "no")
+"""Labels of sides in the formats that come with the program, and the shortest positions."""
+
+
 def match_option(options: Sequence[str], answer: str, *, by_beginning: bool = True) -> str | None:
-    """The option that an answer names: by name, number or, if `by_beginning`, the only such beginning; else None."""
+    """The option that an answer names: by name, number or, if `by_beginning`, the only such beginning; else None. A
+    word for a side is no beginning: `con` is not `consensus`."""
     answer = answer.strip()
     if answer in options:
         return answer
@@ -54,7 +59,8 @@ def match_option(options: Sequence[str], answer: str, *, by_beginning: bool = Tr
         return same_but_for_case[0]
     if (n := option_number(answer, len(options))) is not None:
         return options[n - 1]
-    matches = [option for option in options if by_beginning and answer and option.lower().startswith(answer.lower())]
+    by_beginning = by_beginning and answer.lower() not in ("", *_WORDS_FOR_SIDES)
+    matches = [option for option in options if by_beginning and option.lower().startswith(answer.lower())]
     return matches[0] if len(matches) == 1 else None
 
 
