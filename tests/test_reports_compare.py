@@ -215,7 +215,8 @@ def test_swapped_positions_swap_names_and_texts_too() -> None:
 
 
 def test_what_is_debated_keeps_its_letters_and_names() -> None:
-    """In a run with the sides swapped too: if `vendor A` or a person is debated, or in a claim, no name is swapped."""
+    """In a run with the sides swapped too: if `vendor A` or a person is debated, or in a claim, no name is swapped. Nor
+    is one where a text has a label, or a name that could be other words."""
     say = dissenting("Vendor A beats B, says Researcher A.", "Is vendor A quick?")
     trial = ContextFile(name="trial.md", text="Vendor A delivered 98 of 100.")
     for setup in ({}, {"context": (trial,)}, {"topic": "should we pick vendor a?"}, {"topic": "Is Researcher A?"}):
@@ -223,6 +224,10 @@ def test_what_is_debated_keeps_its_letters_and_names() -> None:
         assert [claim.text for claim in made.dissent] == ["Vendor A beats B, says Researcher A."] * 2
         assert [question.text for question in made.questions] == ["Is vendor A quick?"] * len(made.questions)
         assert [note for note in made.notes if note.startswith("Texts of run 2 keep its names")], "it says so"
+    for claim in ("Neither researcher a nor Researcher B.", "Has researcher b said so?", "Researcher A, for Con, did."):
+        made = compared(debated("1", dissenting(claim)), debated("2", dissenting(claim), positions=SWAPPED))
+        assert [row.text for row in made.dissent] == [claim] * 2
+        assert [note for note in made.notes if note.endswith("Researcher B (Con) is Researcher A (Pro).")], "it says so"
 
 
 @cache

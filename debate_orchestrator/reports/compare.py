@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from debate_orchestrator.core.debated_names import could_name_sides
+from debate_orchestrator.core.debated_names import could_name_sides, words_in_doubt
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.transcript_entries import as_text
@@ -102,13 +102,15 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
 
 
 def _could_mean_sides(report: ReportModel) -> bool:
-    """Whether what is debated, or a text that is compared, could mean something by a letter or tag of the sides. Their
-    whole names mean them in such a text, unless they could be debated."""
-    whole_names = "|".join(re.escape(report.rules.name_of(side)) for side in report.rules.sides)
+    """Whether what is debated, or a text that is compared, could mean something by a letter or tag of the sides, or a
+    text has a word for them that is not swapped, such as a label. Their whole names are, unless they could be debated.
+    """
+    names = [report.rules.name_of(side) for side in report.rules.sides]
+    whole_names = "|".join(map(re.escape, (*names, *map(str.upper, names))))
     brief = report.decision_brief
     texts = (*(row.claim for row in report.dissent or ()), *report.questions, *([brief.do] if brief else ()))
-    without_names = (re.sub(rf"(?i)\b(?:{whole_names})\b", "", text) for text in texts)
-    return could_name_sides(report.rules, (*report.debated, *without_names))
+    without_names = [re.sub(rf"\b(?:{whole_names})\b", "", text) for text in texts]
+    return could_name_sides(report.rules, report.debated) or bool(words_in_doubt(report.rules, without_names))
 
 
 def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
@@ -119,7 +121,10 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
             yield f"In run {run.number} the sides are swapped; here they have their letters of run 1."
             if run.names_stay:
                 rules = run.report.rules
-                a, b = rules.name_of(rules.sides[0]), rules.name_of(rules.sides[-1])
+                a, b = (
+                    f"{seat.name} ({seat.side})" if seat.side else seat.name
+                    for seat in (rules.seats[rules.sides[0]], rules.seats[rules.sides[-1]])
+                )
                 why = "since what is debated, or said of it, could mean them"
                 yield f"Texts of run {run.number} keep its names, {why}: {a} there is {b} here, and {b} is {a}."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
