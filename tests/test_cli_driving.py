@@ -40,6 +40,7 @@ def test_scores() -> None:
         "missing": [],
         "rehearsed": False,
         "estimate": None,
+        "why_no_winner": None,
     }
 
 
@@ -60,7 +61,11 @@ def test_a_rehearsal_has_no_winner(debate: Run) -> None:
 
     for output in (ran.json, again.json):
         assert (output["winner"], output["strength"], output["votes"]) == (None, None, None)
-        assert output["rehearsed"] is True and " calls, about " in output["estimate"]
+        assert (
+            output["rehearsed"] is True
+            and output["why_no_winner"] == "only stand-ins judged"
+            and " calls, about " in output["estimate"]
+        )
 
 
 J = "r.journal.jsonl"

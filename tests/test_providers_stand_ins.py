@@ -20,6 +20,7 @@ from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.events import Noted, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
@@ -36,7 +37,7 @@ from debate_orchestrator.providers.cast_providers import cast_problems, make_pro
 from debate_orchestrator.providers.clerk import Clerk
 from debate_orchestrator.providers.human import Human
 from debate_orchestrator.providers.rehearse import Filler
-from debate_orchestrator.reports.provenance import provenance_notes, why_no_winner
+from debate_orchestrator.reports.provenance import provenance_notes
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
 

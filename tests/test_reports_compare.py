@@ -121,7 +121,7 @@ def test_a_rehearsal_has_no_winner() -> None:
 
 def test_each_vote_is_that_of_the_model_that_cast_it() -> None:
     """A judge's seat that was given away has a row for each model that voted from it, and a side names all that spoke
-    for it. Votes of a stand-in are no model's."""
+    for it. A run without a winner has none."""
     seats = {"a": ("ann",), "b": ("bob",), "judge": ("jo",)}
     *first, final, record = debates.play_events(rounds=2, cast=seats)
     changed = [by("amy", event) if getattr(event, "turn_id", "") == "2.rebuttal.a" else event for event in first]
@@ -134,7 +134,6 @@ def test_each_vote_is_that_of_the_model_that_cast_it() -> None:
     assert [(row[2], [bool(cell.strip(r" |\-")) for cell in row[3:]]) for row in rows] == [
         ("jo", [True, True, False]),
         ("zed", [False, False, True]),
-        ("jo", [True, True, False]),
     ]
 
 

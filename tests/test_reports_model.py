@@ -20,6 +20,7 @@ from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.reports.rich_text import escaped
 from debate_orchestrator.reports.sections import cost_text
+from debate_orchestrator.reports.verdict_text import first_screen
 
 
 def test_the_summary_line() -> None:
@@ -112,7 +113,7 @@ def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: t
 
     assert f"**Winner:** none, since {why}" in texts[0]
     data = json.loads(json_report.render(report))
-    assert (data["verdict"], data["why_no_winner"]) == (None, why)
+    assert (report.verdict, data["verdict"], data["brief"], data["why_no_winner"]) == (None, None, None, why)
     no_brief = "There is no list of issues and no decision brief: they would come from a stand-in."
     assert all((no_brief in text) == ("human" in cast and REAL not in cast) for text in texts[:2])
     assert all(f"No winner: {why}." in text or f"No decision: {why}." in text for text in texts[:2])
@@ -127,21 +128,49 @@ def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: t
     )
 
 
-def test_stand_ins_alone_decide_nothing() -> None:
-    """A verdict for which stand-ins alone voted is none, where the other judges voted otherwise or abstained."""
-    cast = {"a": (REAL,), "b": (REAL,), "judge": (REAL, STAND_IN, STAND_IN)}
-    for winner, why in (("b", "the deciding votes were all by stand-ins"), ("a", "")):
-        say = script_of(
-            _final_verdict_judge_1=scripted_replies.final(winner),
-            _final_verdict_judge_2=scripted_replies.final("a"),
-            _final_verdict_judge_3=scripted_replies.final("a"),
+def judged(*winners: str, judges: tuple[str, ...], by: str = REAL, said: dict[str, Any] = {}, **setup: Any) -> Any:  # noqa: B006
+    """The report of a debate of one round whose judges vote so: A has 9 points to 3 by a stand-in, 3 to 9 by others."""
+    finals = {f"_final_verdict_judge_{n}": scripted_replies.final(winner) for n, winner in enumerate(winners, 1)}
+    points = [(9, 3) if spec == STAND_IN else (3, 9) for spec in judges]
+    rounds = {f"_1_verdict_judge_{n}": scripted_replies.ballot(*two, rounds=1) for n, two in enumerate(points, 1)}
+    one_seat = {
+        name.replace("judge_1", "judge") if len(judges) == 1 else name: v for name, v in (finals | rounds).items()
+    }
+    cast = {"a": (by,), "b": (REAL,), "judge": judges}
+    return build_report(entries(play_events(script_of(**one_seat | said), rounds=1, cast=cast, **setup)))
+
+
+def test_stand_ins_do_not_count_beside_a_real_judge() -> None:
+    """Their votes, scores and reasons are left out like those of an absent judge, and a note says so; they fill no
+    quorum."""
+    two, three = (REAL, STAND_IN), (REAL, STAND_IN, STAND_IN)
+    for votes, judges in (("ba", two), ("baa", three)):
+        report = judged(*votes, judges=judges)
+        assert report.verdict and (report.verdict.winner, report.verdict.vote_counts, report.verdict.totals) == (
+            "b",
+            {"b": 1},
+            {"a": 3, "b": 9},
         )
-        assert build_report(entries(play_events(say, rounds=1, cast=cast))).why_no_winner == why
-    agreeing = {f"_final_verdict_judge_{n}_mirrored": scripted_replies.final("b") for n in (2, 3)}
-    say = script_of(_final_verdict_judge_1_mirrored=scripted_replies.final("a"), **agreeing)
-    report = build_report(entries(play_events(say, rounds=1, cast=cast, mirror=True)))
-    assert [vote.stable for vote in report.judging.votes] == [False, True, True]
-    assert report.why_no_winner == "the deciding votes were all by stand-ins"
+        assert [vote.absent for vote in report.votes] == 2 * [spec == STAND_IN for spec in judges]
+        assert not report.why_no_winner and report.judging.means["a"]["argument_quality"] == 3
+        assert {reason.turn for reason in first_screen(report).reasons} <= {"final.verdict.judge-1"}
+        assert any("Not counted, since stand-ins cast them: the votes of Judge 2" in said for said in report.provenance)
+    report = judged("b", "b", judges=two, quorum=2)
+    assert report.verdict.winner == "no decision"
+    assert "1 of 2 votes counts, and 2 are needed: Judge 2 is a stand-in." in markdown.render(report)
+    said = {"_final_verdict_judge_1_mirrored": scripted_replies.final("b")}
+    report = judged("b", "a", "a", judges=three, said=said, mirror=True)
+    assert (report.verdict.winner, report.judging.mirrored) == ("no decision", 2)
+
+
+def test_a_concession_stands_whoever_judges() -> None:
+    """A speaker who concedes the debate does so also where only stand-ins judge, whose scores then count for nothing; a
+    stand-in's concession is filler."""
+    said = {"_1_opening_a": "I CONCEDE THE DEBATE."}
+    report = judged("b", judges=(STAND_IN,), said=said)
+    assert report.verdict and (report.verdict.winner, report.verdict.totals) == ("consensus", {})
+    assert "Researcher A conceded the whole position in 1.opening.a." in markdown.render(report)
+    assert judged("b", judges=(STAND_IN,), said=said, by=STAND_IN).why_no_winner == "only stand-ins judged"
 
 
 def test_refusals_degrade() -> None:

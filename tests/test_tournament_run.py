@@ -297,9 +297,10 @@ def test_names_of_a_schedule(here: Path) -> None:
     judges = {"from": twins, "panel": 2, "exclude": "none"}
     changes = {"models": models, "judges": judges, "pairs": "round robin", "sides": "swapped", "rehearse": True}
     held = small_tournaments.tournament(**PAIR | changes)
-    small_tournaments.run_tournament(held)
+    run = small_tournaments.run_tournament(held)
     rows = read_rows(held.folder)
 
+    assert {status.winner for status in run.statuses.values()} == {None}
     assert {(row.pro, row.con) for row in rows.debates} == {
         ("stand-in for calm", "stand-in for bold"),
         ("stand-in for bold", "stand-in for calm"),

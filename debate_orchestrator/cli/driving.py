@@ -298,13 +298,14 @@ _VERDICT_FIELDS = ("winner", "strength", "label", "score", "probability", "votes
 def outcome(report: ReportModel) -> dict[str, Any]:
     """The decision and the costs, as JSON. A value is null if the format does not have it, or if stand-ins left
     nothing to decide. For a rehearsal, `estimate` says in words what the real debate would take."""
-    verdict = None if report.why_no_winner else report.verdict
+    verdict = report.verdict
     verdict_fields = verdict.model_dump(mode="json", by_alias=True) if verdict else {}
     verdict_fields = {name: value for name, value in verdict_fields.items() if value != {}}
     rounds = [judged.model_dump(mode="json", include={"number", "scores"}) for judged in report.rounds]
     judging, total = report.judging, report.costs.total if report.costs else None
     return {
         **{name: verdict_fields.get(name) for name in _VERDICT_FIELDS},
+        "why_no_winner": report.why_no_winner or None,
         "scores": {judged["number"]: judged["scores"] for judged in rounds if judged["scores"]},
         "flips": {"changed": judging.flipped, "of": judging.mirrored} if judging.mirrored else None,
         "missing": [note.text for note in report.notes if note.kind == UNWRITTEN],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
@@ -360,3 +360,21 @@ def shape_context(debate: DebateState, turn: Turn, *, with_turns: bool = True) -
         issues=tuple(issues.issues) if issues else (),
         settings_on=debate.opened.settings.settings_on,
     )
+
+
+CHALLENGE, REBUTTAL = "challenge", "rebuttal"
+"""Phases whose turns attack or answer another turn."""
+
+
+def turns_argued_with(debate: DebateState, turn: Turn) -> tuple[Literal["attacks", "answers"], list[Turn]]:
+    """The turns of the other side that a turn is about. A challenge attacks the latest case. A rebuttal answers the
+    challenge of its round, or else the speech that was heard last."""
+    name = turn.phase.name
+    how: Literal["attacks", "answers"] = "attacks" if name == CHALLENGE else "answers"
+    if name not in (CHALLENGE, REBUTTAL) or speech_rules.has_declined(debate, turn.id):
+        return how, []
+    heard = [heard for heard in turns_heard(debate, turn) if heard.speaking and heard.seat != turn.seat]
+    if name == CHALLENGE:
+        return how, [case for case in heard if case.phase.name not in (CHALLENGE, REBUTTAL)][-1:]
+    challenges = [earlier for earlier in heard if earlier.phase.name == CHALLENGE and earlier.round == turn.round]
+    return how, (challenges or heard)[-1:]

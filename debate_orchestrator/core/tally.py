@@ -34,6 +34,7 @@ from debate_orchestrator.core.verdict import (
     read_ballot,
     round_result,
     score_totals,
+    without_stand_ins,
 )
 
 
@@ -54,8 +55,9 @@ def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredR
 
 def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
     """The findings of each judge who is not absent in a round: convergence, a concession, no new ground. A judge who
-    saw the debate twice finds only what both ballots say. It is empty before the whole panel has voted."""
-    return [_vote_findings(debate, vote) for vote in votes(debate, round) if not vote.absent]
+    saw the debate twice finds only what both ballots say. It is empty before the whole panel has voted. Stand-ins are
+    heard here: these findings decide how a debate goes on, and a recorded one went on by them."""
+    return [_vote_findings(debate, vote) for vote in votes(debate, round) if not vote.is_incomplete]
 
 
 def issue_rulings(debate: DebateState, round: int) -> list[dict[str, str]]:
@@ -125,7 +127,7 @@ def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
     every_judge = debate.plan.judge_turns[slot_id]
     if any(turn_id not in debate.replies for judge_turns in every_judge for turn_id in judge_turns.turns):
         return None
-    return [_vote(debate, judge_turns) for judge_turns in every_judge]
+    return [*without_stand_ins([_vote(debate, judge_turns) for judge_turns in every_judge])]
 
 
 def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
@@ -244,9 +246,18 @@ def results(debate: DebateState) -> list[RoundResult]:
 
 
 def scored_results(debate: DebateState) -> list[RoundResult]:
-    """Everything that gave scores: the rounds, and final ballots that score the debate as a whole."""
+    """Everything that gave scores: the rounds, and final ballots that score the debate as a whole. What stand-ins alone
+    scored is left out of a debate that others judged too."""
     final = [vote for vote in final_votes(debate) if vote.scores]
-    return [*results(debate), *([round_result(0, final, debate.format.sides)] if final else [])]
+    scored = [*results(debate), *([round_result(0, final, debate.format.sides)] if final else [])]
+    if all(result.by_stand_ins for result in scored) and by_stand_ins_alone(debate):
+        return scored
+    return [result for result in scored if not result.by_stand_ins]
+
+
+def by_stand_ins_alone(debate: DebateState) -> bool:
+    """Whether stand-ins cast all final ballots that count, if there are any."""
+    return all(vote.by_stand_in or vote.absent for vote in final_votes(debate))
 
 
 def totals(debate: DebateState) -> dict[str, Fraction]:
@@ -257,11 +268,13 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
 def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
+    left_out = {vote.turn_id for slot_votes in debate.votes.values() for vote in slot_votes if vote.left_out}
     slots = [slot for slot in debate.plan.slots if slot.phase.enabled_by != PRE_DEBATE_VOTE]
     for judge_turns in [voter for slot in slots for voter in debate.plan.judge_turns.get(slot.id, ())]:
         shape, turns = judge_turns.shape, judge_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]
-        for ballot in judge_ballots if "scores" in shape and len(judge_ballots) == len(turns) else ():
+        counts = len(judge_ballots) == len(turns) and turns[0] not in left_out
+        for ballot in judge_ballots if "scores" in shape and counts else ():
             scores = in_original_names(debate, shape, ballot)["scores"]
             for side in debate.format.sides:
                 side_points = points.setdefault(side, {})
@@ -323,14 +336,18 @@ def sides_conceded(debate: DebateState) -> tuple[str, ...]:
 
 
 def verdict(debate: DebateState) -> Verdict | None:
-    """The verdict from the final ballots and the scores; None until there is a final ballot."""
+    """The verdict from the final ballots and the scores; None until there is a final ballot. Where a speaker conceded,
+    and stand-ins alone judged, no ballot counts in it. Whether anything is decided says `decision.decision`."""
     last_votes = final_votes(debate)
     if all(vote.absent for vote in last_votes):
         return None
-    strengths = [ballot.data.get("strength") for ballot in final_ballots(debate)]
+    results, strengths = scored_results(debate), [ballot.data.get("strength") for ballot in final_ballots(debate)]
+    if debate.conceding_turns and by_stand_ins_alone(debate):
+        last_votes = [vote.model_copy(update={"left_out": True}) for vote in last_votes]
+        results, strengths = [result for result in results if not result.by_stand_ins], []
     return final_verdict(
         last_votes,
-        scored_results(debate),
+        results,
         debate.format.sides,
         quorum=debate.opened.settings.quorum,
         pre_debate_votes=pre_debate_votes(debate),

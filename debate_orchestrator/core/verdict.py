@@ -6,6 +6,7 @@ Mirrored                a judge who saw the debate twice votes only if both ball
                         unstable, and an abstention. Its scores are the mean of both. The same applies if the seat was
                         given to a second model between the two ballots; such a vote is never reported as having held.
 Absent                  a judge whose ballot, or one of whose two, does not count. No vote, no scores.
+Stand-ins               beside a judge who is none and has cast a ballot that counts, they are as absent judges.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
 Round winner            the side that more judges vote for; equal, a tie. Votes for a tie count for no side.
@@ -33,6 +34,7 @@ from pydantic import Field
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import FrozenModel, Number
+from debate_orchestrator.util import model_spec
 
 DECISIVE = Fraction(20, 100)
 """The gap, as a share of the larger total, over which a win is decisive."""
@@ -77,14 +79,26 @@ class Vote(FrozenModel):
     """Whether the judge was shown the mirrored debate too."""
     cast_by: frozenset[str] = frozenset()
     """The model specs of its ballots, as far as they are known. What a recording repeats is its own."""
+    left_out: bool = False
+    """Whether it is a stand-in's, beside that of a judge who is none: see `without_stand_ins`."""
+
+    @property
+    def by_stand_in(self) -> bool:
+        """Whether a stand-in cast it, or one of its two ballots."""
+        return any(map(model_spec.is_stand_in, self.cast_by))
 
     @property
     def parsed_ballots(self) -> list[ParsedBallot]:
         return [parsed_ballot for parsed_ballot in (self.original, self.mirrored) if parsed_ballot is not None]
 
     @property
-    def absent(self) -> bool:
+    def is_incomplete(self) -> bool:
+        """Whether a ballot of it is missing."""
         return len(self.parsed_ballots) < 1 + self.shown_mirrored
+
+    @property
+    def absent(self) -> bool:
+        return self.left_out or self.is_incomplete
 
     @property
     def is_pair(self) -> bool:
@@ -125,6 +139,13 @@ class Vote(FrozenModel):
     def score(self) -> Fraction | None:
         scores = [ballot.score for ballot in self.parsed_ballots if ballot.score is not None]
         return mean(scores) if self.is_usable and scores else None
+
+
+def without_stand_ins(votes: Sequence[Vote]) -> tuple[Vote, ...]:
+    """The votes of a panel, of which those of stand-ins are left out where any other judge's counts."""
+    if all(vote.by_stand_in or vote.is_incomplete for vote in votes):
+        return tuple(votes)
+    return tuple(vote.model_copy(update={"left_out": True}) if vote.by_stand_in else vote for vote in votes)
 
 
 def leader(scores: Mapping[str, Fraction | float]) -> str:
@@ -239,6 +260,8 @@ class RoundResult(FrozenModel):
     """Judges who are not absent."""
     label: str | None = None
     score: Fraction | None = None
+    by_stand_ins: bool = False
+    """Whether stand-ins alone voted."""
 
     @property
     def leader(self) -> str:
@@ -331,6 +354,7 @@ def round_result(
         ballots=sum(not vote.absent for vote in votes),
         label=plurality_label(votes),
         score=mean(numbers) if numbers else None,
+        by_stand_ins=all(vote.by_stand_in or vote.absent for vote in votes),
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import schedule, tally, transcript_entries
+from debate_orchestrator.core.decision import decision, speakers_by_seat, why_no_winner
 from debate_orchestrator.core.events import (
     Declined,
     EarlierDebate,
@@ -38,7 +39,7 @@ from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpe
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.provenance import last_specs_by_role, speakers_by_seat, why_no_winner
+from debate_orchestrator.reports.provenance import last_specs_by_role
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import begins_like_one, read
@@ -241,7 +242,8 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
     last_speakers = {side: specs[-1] for side, specs in _specs_by_side(debate).items()}
     was_judged = not why_no_winner(debate)
-    verdict = tally.verdict(debate) if was_judged else None
+    verdict = decision(debate)
+    totals = verdict.totals if verdict else tally.totals(debate)
     return EarlierDebate(
         source=source,
         digest=digest,
@@ -259,7 +261,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         rounds=_earlier_rounds(debate) if was_judged else {},
         winner=verdict.winner if verdict else None,
         strength=verdict.strength if verdict else None,
-        totals={side: float(score) for side, score in tally.totals(debate).items()} if was_judged else {},
+        totals={side: float(score) for side, score in totals.items()} if was_judged else {},
     )
 
 
@@ -270,6 +272,7 @@ def _earlier_rounds(debate: DebateState) -> dict[int, EarlierRound]:
             scores={side: float(score) for side, score in result.scores.items()}, winner=result.winner
         )
         for result in tally.results(debate)
+        if not result.by_stand_ins
     }
 
 

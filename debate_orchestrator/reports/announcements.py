@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
+from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, ISSUES, RAPPORTEUR, Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, Stage
@@ -17,10 +18,8 @@ from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.decision_brief import recommendation
 from debate_orchestrator.reports.provenance import (
     degradations,
-    is_filler,
     is_whole_rehearsal,
     rehearsed_seats,
-    why_no_winner,
 )
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
@@ -237,7 +236,7 @@ def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announ
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is not None and (advice := decision_brief.data.get("recommendation")):
         text = recommendation(advice["sure"], advice["do"])
-        if is_filler(debate) or _is_filler(debate, decision_brief.turn_id):
+        if why_no_winner(debate) or _is_filler(debate, decision_brief.turn_id):
             text = "The recommendation is filler."
         for note in degradations(debate):
             yield Announcement("recommendation", note.text, "warning", turn.id)

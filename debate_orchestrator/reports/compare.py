@@ -241,7 +241,7 @@ def _recommendations(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     rows = [
         (str(run.number), run.text(split_first_sentence(brief.do)[0]), f"{brief.sure} %")
         for run in runs
-        if (brief := run.report.decision_brief) and not run.report.is_filler
+        if (brief := run.report.decision_brief)
     ]
     return plain_table(("Run", "Recommendation", "Sure"), rows) if rows else None
 
@@ -355,12 +355,12 @@ class ComparedDebate(NamedTuple):
         """Judge's seat and the model specs that voted from it, to place to the vote, of those that are not absent and
         no stand-in; none if a side is filler."""
         by_judge: dict[tuple[str, tuple[str, ...]], dict[int, ParsedBallot]] = {}
-        if self.report.is_filler:
+        if self.report.why_no_winner:
             return by_judge
         places = [(round_report.number, round_report.votes) for round_report in self.report.rounds]
         for place, votes in (*places, (FINAL, self.report.judging.votes)):
             for vote in votes:
-                if not (vote.absent or any(map(model_spec.is_stand_in, vote.cast_by))):
+                if not (vote.absent or vote.by_stand_in):
                     judge = vote.judge, tuple(sorted(vote.cast_by))
                     by_judge.setdefault(judge, {})[place] = self.parsed_ballot(vote, vote.label)
         return by_judge
@@ -368,7 +368,7 @@ class ComparedDebate(NamedTuple):
     def decision_text(self, *, labelled: bool = True) -> str | None:
         """Its winner, or label, where labels are wanted; None if nothing was decided."""
         verdict = self.report.verdict
-        if verdict is None or self.report.why_no_winner:
+        if verdict is None:
             return None
         if labelled and self.report.judging.labelled:
             return verdict.label or NO_DECISION

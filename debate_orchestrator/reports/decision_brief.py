@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, tally
+from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.phases import DECISION_BRIEF, NO_DECISION
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
@@ -204,7 +205,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     if decision_brief is None:
         return None
     fields = _sanitized(decision_brief.data)
-    advice, verdict = fields["recommendation"], tally.verdict(debate)
+    advice, verdict = fields["recommendation"], decision(debate)
     before, against = rapporteur.prior_advice(debate), _objections(fields)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
@@ -277,7 +278,7 @@ def _held_mirrored(debate: DebateState) -> bool | None:
 
 
 def _judges_for(debate: DebateState) -> tuple[int, int] | None:
-    verdict, cast = tally.verdict(debate), tally.final_votes(debate)
+    verdict, cast = decision(debate), tally.final_votes(debate)
     if verdict is None or verdict.winner == NO_DECISION or len(cast) < 2:
         return None
     return sum(vote.winner == verdict.winner for vote in cast), len(cast)

@@ -46,9 +46,7 @@ _FIRST, _LAST = ("schema", "document"), ("version", "journal", "digest")
 
 def render(report: ReportModel) -> str:
     """The whole report, ending in a newline. The checksum in it is blank, and its last value."""
-    decided = report.verdict if not report.why_no_winner else None
-    values = dict(report) | {"verdict": decided}
-    data = JsonReport.model_construct(**values).model_dump(mode="json", by_alias=True)
+    data = JsonReport.model_construct(**dict(report)).model_dump(mode="json", by_alias=True)
     return json.dumps(_ordered(data), ensure_ascii=True, allow_nan=False, indent=2) + "\n"
 
 

@@ -73,11 +73,11 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
     writer = MarkdownWriter(partial(_link, report), report.judging.format.checked_tags)
     values = sections.template_values(report, writer) | {"links": partial(_links, report)}
     if not report.transcript_only:
-        advice = report.decision_brief.advice if report.decision_brief else None
+        advice = report.shown_brief.advice if report.shown_brief else None
         advice = advice if advice in report.turn_places else None
         values |= {
-            "decision_brief": report.decision_brief,
-            "is_filler": report.is_filler,
+            "decision_brief": report.shown_brief,
+            "is_filler": bool(report.why_no_winner),
             "shown_in": partial(_places_of_reason, report),
             "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": _contents(report, was_judged=any(values["judged"])),
@@ -191,12 +191,12 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
 def _contents(report: ReportModel, *, was_judged: bool) -> Markup:
     """Links to the sections that a reader looks for first, on one line."""
     final = report.judging.final_fields
-    titles = [*(["Decision Brief"] if report.decision_brief else []), "Final Verdict", "Debate Transcript"]
+    titles = [*(["Decision Brief"] if report.shown_brief else []), "Final Verdict", "Debate Transcript"]
     titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
     titles += ["Dissent Record"] if "rows" in final else []
     titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
     titles += ["Recommended Follow-Up"] if "follow_up" in final else []
-    titles += ["Behind the Decision Brief"] if report.decision_brief else []
+    titles += ["Behind the Decision Brief"] if report.shown_brief else []
     titles += ["How It Was Judged"] if was_judged else []
     titles += ["Context Files"] if report.context_files else []
     return Markup(" · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))

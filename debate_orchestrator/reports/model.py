@@ -9,6 +9,7 @@ from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.decision import arguing_sides, why_no_winner
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
@@ -50,16 +51,13 @@ from debate_orchestrator.reports.provenance import (
     DEGRADED,
     UNWRITTEN,
     RunReport,
-    arguing_sides,
     conflicts_of_interest,
     earlier_debate_report,
     first_speaker,
-    is_filler,
     last_specs_by_role,
     names_by_seat,
     provenance_notes,
     run_report,
-    why_no_winner,
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.reports.reviews import GatheredBallots, gather_ballots
@@ -67,9 +65,6 @@ from debate_orchestrator.storage.journal_lines import Entry, as_damaged_journal
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.data import printable_path
-
-CHALLENGE, REBUTTAL = "challenge", "rebuttal"
-"""Phases whose turns attack or answer another turn."""
 
 
 class ReportModel(Part):
@@ -105,7 +100,7 @@ class ReportModel(Part):
     rounds_completed: int
     """Rounds that were judged or, where rounds are not judged one by one, are over."""
     verdict: VerdictReport | None
-    """Null where nothing was decided (yet)."""
+    """Null where nothing was decided (yet): see `why_no_winner`."""
     why_no_winner: str
     """The reason that nothing is decided whatever the ballots say; empty if there is none."""
     conceded: str | None
@@ -119,7 +114,8 @@ class ReportModel(Part):
     issues: IssuesReport | None = None
     """The list of issues; null if none was drawn up (yet)."""
     decision_brief: DecisionBriefReport | None = Field(default=None, serialization_alias="brief")
-    """The rapporteur's advice; null if no decision brief was written (yet)."""
+    """The rapporteur's advice; null if no decision brief was written (yet), or none can rest on the debate: see
+    `why_no_winner`."""
     dissent: tuple[DisputedClaim, ...] | None
     """The dissent record; null if there is none (yet)."""
     questions: tuple[str, ...] = Field(serialization_alias="unresolved_questions")
@@ -153,8 +149,10 @@ class ReportModel(Part):
     """Side to the models that took its turns, as far as that is shown."""
     judged_by: tuple[str, ...] = Field(default=(), exclude=True)
     judges: tuple[str, ...] = Field(default=(), exclude=True)
-    is_filler: bool = Field(exclude=True)
-    """Whether advice that rests on the debate means nothing."""
+    shown_verdict: VerdictReport | None = Field(default=None, exclude=True)
+    """The verdict; where stand-ins left none, what its place on a page is filled with."""
+    shown_brief: DecisionBriefReport | None = Field(default=None, exclude=True)
+    """The same of the decision brief."""
     before: tuple[TurnReport, ...] = Field(exclude=True)
     """Turns before the first round, of formats that have them."""
     after: tuple[TurnReport, ...] = Field(exclude=True)
@@ -216,6 +214,8 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
     final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
+    left_out = [vote.turn_id for vote in votes if vote.left_out]
+    counting = [turn for turn in final_ballots if turn.id.removesuffix(MIRRORED) not in left_out]
     records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*final_ballots, *records, *briefs)
@@ -224,21 +224,20 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     in_rounds = (turn for judged in rounds for turn in (*judged.speeches, *judged.ballots, *judged.forced_turns))
     report = ReportModel(
         **_setup(debate),
+        **_outcome(debate, judging),
         status="complete" if debate.complete else "paused",
         notes=provenance_notes(debate),
         date=entries[0].at[:10],
         run=run_report(debate),
         format=_format_report(debate, judging),
         rounds_completed=sum(round_report.completed for round_report in rounds),
-        verdict=_verdict(debate, rounds, judging),
         rounds=rounds,
         judging=judging,
         votes=tuple(VoteReport.of(vote, judging.scales.max_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
-        decision_brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed_claims(record.fields or {}, debate.format.sides)) if record else None,
-        questions=tuple(_questions(final_ballots)),
-        follow_up=tuple(_follow_up(final_ballots)),
+        questions=tuple(_questions(counting)),
+        follow_up=tuple(_follow_up(counting)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
         turns=(*before, *in_rounds, *after, *final_ballots, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
@@ -293,8 +292,6 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
         "judged_by": tuple(speaker_names[judge] for judge in debate.judges),
         "context_files": tuple(ContextFileReport(name=file.name, text=file.text) for file in debate.opened.context),
-        "why_no_winner": why_no_winner(debate),
-        "is_filler": is_filler(debate),
         "conceded": tally.conceding_side(debate),
         "judges": last_specs_by_role(debate).get(JUDGE, ()),
     }
@@ -417,17 +414,23 @@ def _votes(debate: DebateState) -> list[Vote]:
     ]
 
 
-def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: JudgingReport) -> VerdictReport | None:
+def _outcome(debate: DebateState, judging: JudgingReport) -> dict[str, Any]:
+    """The verdict and the decision brief: those that stand, and those that are shown."""
+    why, verdict, brief = why_no_winner(debate), _verdict(debate, judging), decision_brief.decision_brief_report(debate)
+    standing = {} if why else {"verdict": verdict, "decision_brief": brief}
+    return {"verdict": None, **standing, "shown_verdict": verdict, "shown_brief": brief, "why_no_winner": why}
+
+
+def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | None:
     verdict: Verdict | None = tally.verdict(debate)
     if verdict is None:
         return None
     label = wording.label_of(verdict)
-    scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.votes)
     share = None if verdict.probability is None else verdict.probability / judging.scales.max_probability
     values: dict[str, Any] = {
         "decided": wording.decision_text(verdict, judging.scales),
-        "totals": verdict.totals if scored else {},
-        "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
+        "totals": verdict.totals if any(verdict.totals.values()) else {},
+        "rounds_won": verdict.rounds_won if tally.results(debate) else {},
         "label": label,
         "score": verdict.score if label is not None or not judging.labelled else None,
         "win_probability": share,
@@ -455,18 +458,8 @@ def _follow_up(final_ballots: Iterable[TurnReport]) -> Iterator[FollowUp]:
 
 
 def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
-    """The links from a turn to others. A challenge attacks the other side's latest case. A rebuttal answers the
-    challenge of its round, or else the speech that was heard last."""
-    name = turn.phase.name
-    if name not in (CHALLENGE, REBUTTAL) or speech_rules.has_declined(debate, turn.id):
-        return
-    heard_turns = [heard for heard in schedule.turns_heard(debate, turn) if heard.speaking and heard.seat != turn.seat]
-    if name == CHALLENGE:
-        cases = [heard for heard in heard_turns if heard.phase.name not in (CHALLENGE, REBUTTAL)]
-        yield from (ArgumentLink(turn=turn.id, how="attacks", to=case.id) for case in cases[-1:])
-        return
-    challenges = [heard for heard in heard_turns if heard.phase.name == CHALLENGE and heard.round == turn.round]
-    yield from (ArgumentLink(turn=turn.id, how="answers", to=heard.id) for heard in (challenges or heard_turns)[-1:])
+    how, turns = schedule.turns_argued_with(debate, turn)
+    yield from (ArgumentLink(turn=turn.id, how=how, to=earlier.id) for earlier in turns)
 
 
 def summary_line(report: ReportModel, path: str | None, *, under_way: bool = False) -> str:
@@ -482,15 +475,15 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     if report.run.rehearsed and not report.run.in_part:
         return " ".join([*sentences, wording.FILLER])
     sentences += report.degradations
-    if report.decision_brief and not report.is_filler:
+    if report.decision_brief:
         sentences.append(decision_brief.recommendation_line(report.decision_brief))
     sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
-    if not report.transcript_only and report.verdict is None:
+    if not report.transcript_only and report.shown_verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
-        sentences.append(
-            wording.no_winner(report.why_no_winner) if report.why_no_winner else f"{report.verdict.decided}."
-        )
+        sentences.append(f"{report.verdict.decided}.")
+    elif report.shown_verdict is not None:
+        sentences.append(wording.no_winner(report.why_no_winner))
     if report.rounds_asked:
         completed = report.rounds_completed
         sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")

@@ -160,7 +160,7 @@ class VoteReport(Part):
     mirrored: ParsedBallot | None
     """The ballot on the debate with the sides swapped; null if none is valid, or none was asked for."""
     absent: bool
-    """Whether a ballot is missing, so that nothing of it counts."""
+    """Whether a ballot is missing, or is a stand-in's beside another judge's, so that nothing of it counts."""
     stable: bool
     """Whether every ballot of it says the same; false makes it an abstention."""
     counts_as: str

@@ -3,15 +3,16 @@ vendor with a side, and what the calls cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, product
 from typing import Literal
 
 from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules, tally
+from debate_orchestrator.core.decision import arguing_sides, seats_of, speakers_by_seat, specs_by_seat
 from debate_orchestrator.core.events import EarlierDebate, Spoke
-from debate_orchestrator.core.phases import CLERK, JUDGE, NO_DECISION, judge_seats
+from debate_orchestrator.core.phases import CLERK, JUDGE
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
@@ -53,6 +54,9 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     due = [turn.id for turn in debate.due]
     if rehearsed := rehearsal_sentence(debate):
         yield _warning("rehearsed", rehearsed)
+    if uncounted := [vote.judge for vote in tally.final_votes(debate) if vote.left_out]:
+        name = and_joined([*map(debate.format.name_of, uncounted)])
+        yield _warning("rehearsed", f"Not counted, since stand-ins cast them: the votes of {name}.")
     for note in debate.notes:
         if note.note == "estimate":
             yield _warning("estimate", f"The real cast would take: {note.detail}.")
@@ -172,11 +176,6 @@ def _by_seat(debate: DebateState, values_of: Callable[[Reply], Iterable[str | No
     return {seat: tuple(texts) for seat, texts in values.items()}
 
 
-def arguing_sides(debate: DebateState) -> tuple[str, ...]:
-    seats = {seat for slot in debate.plan.slots for seat in slot.phase.seats}
-    return tuple(side for side in debate.format.sides if side in seats)
-
-
 def _order(debate: DebateState) -> str:
     name_of, sides = debate.format.name_of, arguing_sides(debate)
     if not sides:
@@ -231,7 +230,7 @@ def _occupants(debate: DebateState) -> dict[str, tuple[str, ...]]:
     spoke, roles_left = speakers_by_seat(debate), schedule.seats_left(debate)
     unknown = {turn.seat for turn in schedule.turns_taken(debate)} - set(spoke)
     occupants = dict[str, tuple[str, ...]]()
-    for seat, spec in _specs(debate).items():
+    for seat, spec in specs_by_seat(debate).items():
         is_left = (JUDGE if seat in debate.judges else seat) in roles_left
         specs = (*spoke.get(seat, ()), *([spec] if is_left or seat in unknown else []))
         occupants |= {seat: tuple(dict.fromkeys(specs))} if specs else {}
@@ -245,66 +244,12 @@ def _has_both_kinds(of: Iterable[str]) -> bool:
     return has_real_speaker and any(map(model_spec.is_stand_in, specs))
 
 
-def why_no_winner(debate: DebateState) -> str:
-    """The reason that nothing can be decided, whatever the ballots say: stand-ins gave all final ballots (or, before
-    there is one, have all seats of judges), alone voted for the winner, or alone argued for a side. Empty if there is
-    none."""
-    ballots = tally.final_ballots(debate)
-    judges = [ballot.reply.spec for ballot in ballots] if ballots else debate.cast.get(JUDGE, ())
-    if judges and all(map(model_spec.is_stand_in, judges)):
-        return "only stand-ins judged"
-    winner = verdict.winner if (verdict := tally.verdict(debate)) else NO_DECISION
-    deciding = [vote for vote in tally.final_votes(debate) if vote.winner == winner != NO_DECISION]
-    if deciding and all(any(map(model_spec.is_stand_in, vote.cast_by)) for vote in deciding):
-        return "the deciding votes were all by stand-ins"
-    sides = stand_in_sides(debate)
-    return f"only stand-ins argued for {and_joined([debate.format.name_of(side) for side in sides])}" if sides else ""
-
-
-def stand_in_sides(debate: DebateState) -> list[str]:
-    """The sides for which stand-ins alone spoke, or, of those that have not spoken, are to speak."""
-    speakers = {seat: (spec,) for seat, spec in _specs(debate).items()} | speakers_by_seat(debate)
-    if (earlier := debate.opened.earlier_debate) is not None and not earlier.speakers_by_author:
-        speakers |= {side: (*earlier.former_speakers.get(side, ()), spec) for side, spec in earlier.speakers.items()}
-    return [side for side in arguing_sides(debate) if all(map(model_spec.is_stand_in, speakers.get(side, ("",))))]
-
-
-def is_filler(debate: DebateState) -> bool:
-    """Whether advice that rests on the debate means nothing: a side of it is filler, or all of it is."""
-    return is_whole_rehearsal(debate) or bool(stand_in_sides(debate))
-
-
-def _specs(debate: DebateState) -> dict[str, str]:
-    """Seat to who fills it now, every judge of a panel apart."""
-    return {
-        seat: spec
-        for role in debate.active_seats
-        for seat, spec in zip(_seats(role, debate.cast[role]), debate.cast[role], strict=True)
-    }
-
-
-def _seats(role: str, specs: Sequence[str]) -> tuple[str, ...]:
-    """The seats of a role that so many fill."""
-    return judge_seats(len(specs)) if role == JUDGE else (role,)
-
-
-def speakers_by_seat(debate: DebateState) -> dict[str, tuple[str, ...]]:
-    """Seat to the model specs that took its turns, in the order of their replies: one that got the seat back is there
-    twice."""
-    taken = {turn.id: turn for turn in schedule.turns_taken(debate)}
-    specs: dict[str, list[str]] = {turn.seat: [] for turn in taken.values()}
-    for turn in (taken[turn_id] for turn_id in debate.replies if turn_id in taken):
-        if (spec := debate.reply(turn).spec) and specs[turn.seat][-1:] != [spec]:
-            specs[turn.seat].append(spec)
-    return {seat: tuple(seat_specs) for seat, seat_specs in specs.items() if seat_specs}
-
-
 def last_specs_by_role(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Role to its model specs, those of a panel in the order of its seats: of a seat that has taken turns, the one that
     took the last of them, whoever was given the seat afterwards."""
     last_specs = {turn.seat: debate.reply(turn).spec for turn in schedule.turns_taken(debate)}
     return {
-        role: tuple(last_specs.get(seat) or spec for seat, spec in zip(_seats(role, specs), specs, strict=True))
+        role: tuple(last_specs.get(seat) or spec for seat, spec in zip(seats_of(role, specs), specs, strict=True))
         for role, specs in debate.cast.items()
     }
 
@@ -314,13 +259,13 @@ def names_by_seat(debate: DebateState) -> dict[str, str]:
     spoke = speakers_by_seat(debate)
     return {
         seat: ", then ".join(map(model_spec.public_name, spoke.get(seat, (spec,))))
-        for seat, spec in _specs(debate).items()
+        for seat, spec in specs_by_seat(debate).items()
     }
 
 
 def _reassignments(debate: DebateState) -> Iterator[str]:
     """The seats that were given to another, in the order in which they spoke first."""
-    cast, is_judged_again = _specs(debate), debate.opened.earlier_debate is not None
+    cast, is_judged_again = specs_by_seat(debate), debate.opened.earlier_debate is not None
     for seat, specs in speakers_by_seat(debate).items():
         if is_judged_again and seat in debate.format.sides:
             continue  # the speeches are those on record

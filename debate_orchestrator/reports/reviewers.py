@@ -12,11 +12,11 @@ from typing import NamedTuple
 from pydantic import Field
 
 from debate_orchestrator.core import tally
+from debate_orchestrator.core.decision import decision, why_no_winner
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean, swing_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.reports.provenance import why_no_winner
 from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import VoteScales, named_by, winner_word
@@ -109,9 +109,9 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
 
 
 def _panel_winner(debate: DebateState) -> str | None:
-    """The side, or the label, that the panel decided for; None if it did not vote, or only stand-ins did."""
-    verdict = tally.verdict(debate)
-    if verdict is None or why_no_winner(debate):
+    """The side, or the label, that the panel decided for; None if it decided nothing."""
+    verdict = decision(debate)
+    if verdict is None:
         return None
     return wording.label_of(verdict) if wording.is_labelled(verdict.votes) else verdict.winner
 
@@ -130,7 +130,7 @@ def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable
 
 
 def _panel_row(debate: DebateState, numbers: Sequence[int]) -> tuple[str, ...]:
-    scales, verdict = wording.scales(debate.format), tally.verdict(debate)
+    scales, verdict = wording.scales(debate.format), decision(debate)
     results = {result.round: result for result in tally.results(debate)}
     cells = [_cell(_of_result(results.get(n)), scales) for n in numbers]
     outcome = wording.decision_text(verdict, scales).partition(": ")[2] if verdict else "not decided"
@@ -184,7 +184,7 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
     people = plural(n, "reviewer")
     counts = Counter(named_by(ballot.final) for ballot in ballots)
     final = ", ".join(f"{winner_word(name)} {count}" for name, count in counts.most_common())
-    if tally.verdict(debate) is None or why_no_winner(debate):
+    if decision(debate) is None:
         yield f"{people[0].upper()}{people[1:]} ({final}); no panel has decided, so there is nothing to agree with."
     elif panel_winner is None:
         yield f"The panel gave no label that stands; of {people} the final votes are: {final}."

@@ -272,7 +272,7 @@ def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
     if vote is None:
         return phrase("not yet")
     if vote.absent or vote.original is None:
-        return phrase("absent")
+        return phrase(wording.vote_line(vote) if vote.absent else "absent")
     ballot = cite(escaped(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
     if vote.stable or vote.mirrored is None:
         return ballot

@@ -62,7 +62,7 @@ _NO_WINNER = {
 
 def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
     """The fields at the head of the verdict, each a name and a value."""
-    if report.why_no_winner and report.verdict is not None:
+    if report.why_no_winner and report.shown_verdict:
         return [("Label" if report.judging.labelled else "Winner", phrase(f"none, since {report.why_no_winner}"))]
     if report.verdict is not None:
         fields = _label_fields if report.judging.labelled else _winner_fields
@@ -94,11 +94,11 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 def result_line(report: ReportModel) -> str:
     """Who argued better, how reliable that is, and whether the decision brief follows it; empty without a result."""
+    if report.why_no_winner and report.shown_brief:
+        return wording.no_winner(report.why_no_winner)
     decision_brief = report.decision_brief
     if decision_brief is None:
         return ""
-    if report.why_no_winner:
-        return wording.no_winner(report.why_no_winner)
     mirrored_text = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_mirrored]
     sentences = [who_argued_better(report), f"Held with sides swapped: {mirrored_text}"]
     if decision_brief.judges_for is not None:
@@ -133,7 +133,7 @@ def concession(report: ReportModel) -> str:
 
 def remarks(report: ReportModel) -> list[str]:
     """Notes on how the declarations and the numbers go together."""
-    if report.verdict is None or report.judging.labelled or report.why_no_winner:
+    if report.verdict is None or report.judging.labelled:
         return []
     texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
     strength = report.verdict.strength
@@ -147,7 +147,7 @@ def remarks(report: ReportModel) -> list[str]:
 def strength_rule(report: ReportModel) -> str:
     """The explanation of the numbers; empty if there are none."""
     verdict, judging = report.verdict, report.judging
-    if verdict is None or not judging.has_scores or report.why_no_winner:
+    if verdict is None or not judging.has_scores:
         return ""
     apart = (
         f"the totals differ by {wording.whole_percent(verdict.gap)} of the larger one. "
@@ -191,7 +191,7 @@ def summary(report: ReportModel) -> PhraseTable:
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
         linked = [cite(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
         rows.append((phrase(str(round_report.number)), *linked))
-    verdict = report.verdict
+    verdict = report.shown_verdict
     if verdict and judging.scores_rounds:
         totals = [decimals(verdict.totals[side]) if verdict.totals else "none" for side in sides]
         rows.append(tuple(map(strong, ("Total", *totals, winner_word(verdict.winner)))))
@@ -207,7 +207,7 @@ UNDECIDED = "not decided"
 def earlier_verdict(report: ReportModel) -> PhraseTable | None:
     """The decision of the earlier debate, beside that of its re-judging; None if no one had judged it, or
     stand-ins alone."""
-    earlier_debate, verdict = report.earlier_debate, None if report.why_no_winner else report.verdict
+    earlier_debate, verdict = report.earlier_debate, report.verdict
     if earlier_debate is None or not earlier_debate.judges:
         return None
     now = verdict.winner if verdict else None
@@ -302,10 +302,10 @@ def answer(report: ReportModel) -> Phrase:
     """The outcome of the debate, as a sentence about the world. If A alone argues for the topic as it stands, `Yes`
     leads, and the topic is not repeated; `No` leads where the other position is the opposite of the topic."""
     verdict = report.verdict
+    if report.why_no_winner and report.shown_verdict:
+        return phrase(wording.no_winner(report.why_no_winner))
     if verdict is None:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
-    if report.why_no_winner:
-        return phrase(wording.no_winner(report.why_no_winner))
     if report.judging.labelled:
         return (
             phrase("The claim is judged: ", escaped(verdict.label), ".")
@@ -339,7 +339,8 @@ def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
 
 
 def _unmirrored_final_ballots(report: ReportModel) -> list[TurnReport]:
-    return [turn for turn in report.final_ballots if turn.fields and not turn.mirrored]
+    left_out = [vote.turn_id for vote in report.judging.votes if vote.left_out]
+    return [turn for turn in report.final_ballots if turn.fields and not turn.mirrored and turn.id not in left_out]
 
 
 _FOR_IT = "judges who voted for it"
@@ -353,10 +354,9 @@ def _is_contested(verdict: VerdictReport) -> bool:
 def strength_sentences(report: ReportModel) -> Iterator[str]:
     """Sentences, computed from the ballots, on how strong the result is, or why there is none."""
     verdict, judging = report.verdict, report.judging
-    if verdict is None:
-        return
-    if report.why_no_winner:
+    if report.why_no_winner and report.shown_verdict:
         yield wording.FILLER
+    if verdict is None:
         return
     if judging.labelled:
         yield from _label_strength_sentences(report, verdict)
@@ -392,7 +392,7 @@ def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> It
 def _score_bar(report: ReportModel) -> ScoreBar | None:
     """The result between its two ends; None if there are no scores."""
     verdict = report.verdict
-    if verdict is None or len(report.positions) != 2 or report.why_no_winner:
+    if verdict is None or len(report.positions) != 2:
         return None
     first, second = report.positions
     if report.judging.labelled:
@@ -432,7 +432,8 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
 
 def reasons(report: ReportModel) -> Iterator[Reason]:
     """The reasons for the decision, in the judges' words, the whole of each."""
-    if report.verdict is None:
+    verdict = report.shown_verdict
+    if verdict is None:
         return
     is_panel = len(_unmirrored_final_ballots(report)) > 1
     for turn in _unmirrored_final_ballots(report):
@@ -445,7 +446,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
             yield Reason("Why it decided", str(strongest["why"]), turn.id)
         decided = fields.get("decided")
         if isinstance(decided, dict):
-            side = turn.parsed_ballot.winner if turn.parsed_ballot else report.verdict.winner
+            side = turn.parsed_ballot.winner if turn.parsed_ballot else verdict.winner
             text = decided.get(side) or " ".join(map(str, decided.values()))
             yield Reason(name, str(text), turn.id)
         texts = [str(fields[field]) for field in _REASONS if isinstance(fields.get(field), str)]
@@ -454,7 +455,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
 
 
 def _unchecked(report: ReportModel) -> Iterator[str]:
-    for number, reason in enumerate(report.decision_brief.why if report.decision_brief else (), start=1):
+    for number, reason in enumerate(report.shown_brief.why if report.shown_brief else (), start=1):
         if reason.mark_problems:
             yield f'Reason {number}: its mark "{MARK_TEXTS[reason.mark]}" is not supported by the record.'
     for note in report.notes:
@@ -463,7 +464,7 @@ def _unchecked(report: ReportModel) -> Iterator[str]:
             continue  # it stands at the recommendation
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
             yield note.text
-    if report.verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):
+    if report.shown_verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):
         seen_once = "No judge voted with the sides swapped"
         if not all(map(is_one_judge, report.judging.votes)):
             seen_once = "No model voted both with the sides as they were and with the sides swapped"

@@ -128,7 +128,7 @@ def ballot_line(parsed_ballot: ParsedBallot, scales: VoteScales) -> str:
 def vote_line(vote: Vote) -> str:
     """The value of a judge's vote."""
     if vote.absent:
-        return "absent"
+        return "not counted: a stand-in" if vote.left_out else "absent"
     if not vote.stable:
         return f"an abstention, since {'it changed' if vote.is_pair else 'two models disagree'}"
     if vote.label is not None:
@@ -171,6 +171,8 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
 
 
 def _why_not_counted(vote: Vote) -> str:
+    if vote.left_out:
+        return "is a stand-in"
     if vote.absent:
         return "cast no ballot that counts"
     if vote.stable:

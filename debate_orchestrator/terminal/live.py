@@ -14,6 +14,7 @@ from rich.text import Text
 
 from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.phases import Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import Verdict, read_ballot
@@ -293,7 +294,7 @@ class LiveView:
 
     def _banner(self, line: Announcement) -> None:
         self._add_text(line.text, "bold")
-        verdict = tally.verdict(self._debate)
+        verdict = decision(self._debate)
         if line.kind == "final" and verdict is not None:
             self._add_rows(totals_rows(self._debate, verdict, self._width), gap=False, of_ballots=True)
         else:

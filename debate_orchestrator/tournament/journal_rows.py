@@ -68,7 +68,7 @@ class _Debate(NamedTuple):
 
     @property
     def winner(self) -> Winner | None:
-        verdict = None if self.report.why_no_winner else self.report.verdict
+        verdict = self.report.verdict
         return _WINNERS.get(verdict.winner or "") if verdict else None
 
 

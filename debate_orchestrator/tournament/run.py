@@ -14,7 +14,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
@@ -361,7 +362,7 @@ def internal_error(error: Exception) -> str:
 
 
 def _winner(debate: DebateState) -> str | None:
-    verdict = tally.verdict(debate) if debate.complete else None
+    verdict = decision(debate) if debate.complete else None
     if verdict is None or verdict.winner == NO_DECISION:
         return None
     pro, con = debate.format.sides

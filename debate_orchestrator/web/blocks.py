@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, transcript_entries
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import CLERK, Turn
@@ -22,7 +23,7 @@ from debate_orchestrator.reports.announcements import (
 )
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.provenance import degradations, is_filler
+from debate_orchestrator.reports.provenance import degradations
 from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
@@ -214,7 +215,7 @@ def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> di
 def outcome(debate: DebateState) -> list[str]:
     """The recommendation and the decision of a complete debate."""
     decision_text = decided_line(debate)
-    if is_filler(debate):
+    if why_no_winner(debate):
         return [text for text in (decision_text, wording.FILLER) if text]
     report = decision_brief.decision_brief_report(debate)
     return [

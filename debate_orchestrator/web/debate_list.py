@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import decision_brief
 from debate_orchestrator.reports.announcements import decided_line
 from debate_orchestrator.reports.html.page import shorten
-from debate_orchestrator.reports.provenance import degradations, is_filler, is_whole_rehearsal, rehearsed_seats
+from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal, rehearsed_seats
 from debate_orchestrator.storage.journal import read, stated_first_hash
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -204,7 +205,7 @@ def outcome(debate: DebateState) -> str:
 
 
 def _recommendation(debate: DebateState) -> str:
-    if not debate.complete or is_filler(debate):
+    if not debate.complete or why_no_winner(debate):
         return ""
     brief = decision_brief.decision_brief_report(debate)
     if brief is None:

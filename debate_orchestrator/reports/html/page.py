@@ -15,12 +15,13 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import CLERK
+from debate_orchestrator.core.schedule import CHALLENGE, REBUTTAL
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import compare, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, escaped_html, line, speech
 from debate_orchestrator.reports.markdown import template_environment
-from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
+from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
 from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.sections import AFTER, BEFORE

@@ -1,0 +1,75 @@
+"""Whether a debate has a winner: the one place that decides it, by the verdict and by who spoke and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.phases import JUDGE, judge_seats
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.verdict import Verdict
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.messages import and_joined
+
+
+def decision(debate: DebateState) -> Verdict | None:
+    """The verdict, if it decides anything; None before there is a final ballot, and where `why_no_winner` says why."""
+    return None if why_no_winner(debate) else tally.verdict(debate)
+
+
+def why_no_winner(debate: DebateState) -> str:
+    """The reason that nothing can be decided, whatever the ballots say: stand-ins alone judge (or, before there is a
+    final ballot, have all seats of judges), and no one else conceded, or they alone argued for a side. Empty if there
+    is none."""
+    ballots = tally.final_ballots(debate)
+    if ballots:
+        only_stand_ins = tally.by_stand_ins_alone(debate)
+    else:
+        judges = debate.cast.get(JUDGE, ())
+        only_stand_ins = bool(judges) and all(map(model_spec.is_stand_in, judges))
+    if only_stand_ins and all(model_spec.is_stand_in(_spec_of(debate, turn)) for turn in debate.conceding_turns):
+        return "only stand-ins judged"
+    sides = stand_in_sides(debate)
+    return f"only stand-ins argued for {and_joined([debate.format.name_of(side) for side in sides])}" if sides else ""
+
+
+def _spec_of(debate: DebateState, turn_id: str) -> str:
+    return debate.replies[turn_id].reply.spec or ""
+
+
+def stand_in_sides(debate: DebateState) -> list[str]:
+    """The sides for which stand-ins alone spoke, or, of those that have not spoken, are to speak."""
+    speakers = {seat: (spec,) for seat, spec in specs_by_seat(debate).items()} | speakers_by_seat(debate)
+    if (earlier := debate.opened.earlier_debate) is not None and not earlier.speakers_by_author:
+        speakers |= {side: (*earlier.former_speakers.get(side, ()), spec) for side, spec in earlier.speakers.items()}
+    return [side for side in arguing_sides(debate) if all(map(model_spec.is_stand_in, speakers.get(side, ("",))))]
+
+
+def arguing_sides(debate: DebateState) -> tuple[str, ...]:
+    seats = {seat for slot in debate.plan.slots for seat in slot.phase.seats}
+    return tuple(side for side in debate.format.sides if side in seats)
+
+
+def specs_by_seat(debate: DebateState) -> dict[str, str]:
+    """Seat to who fills it now, every judge of a panel apart."""
+    return {
+        seat: spec
+        for role in debate.active_seats
+        for seat, spec in zip(seats_of(role, debate.cast[role]), debate.cast[role], strict=True)
+    }
+
+
+def seats_of(role: str, specs: Sequence[str]) -> tuple[str, ...]:
+    """The seats of a role that so many fill."""
+    return judge_seats(len(specs)) if role == JUDGE else (role,)
+
+
+def speakers_by_seat(debate: DebateState) -> dict[str, tuple[str, ...]]:
+    """Seat to the model specs that took its turns, in the order of their replies: one that got the seat back is there
+    twice."""
+    taken = {turn.id: turn for turn in schedule.turns_taken(debate)}
+    specs: dict[str, list[str]] = {turn.seat: [] for turn in taken.values()}
+    for turn in (taken[turn_id] for turn_id in debate.replies if turn_id in taken):
+        if (spec := debate.reply(turn).spec) and specs[turn.seat][-1:] != [spec]:
+            specs[turn.seat].append(spec)
+    return {seat: tuple(seat_specs) for seat, seat_specs in specs.items() if seat_specs}
