@@ -293,10 +293,11 @@ ASKED_AGAIN = {
     "a draft in a whole ballot": json.dumps({"draft": json.loads(TEXT)} | VERDICT | {"winner": "b"}),
     "a draft in prose": f'Mine is {{"draft": {TEXT}, "note": "No {{", "winner": "b"}}, then.',
     "a draft in an object with a fault": f'{{"note": "}}", "draft": {TEXT}, "winner": "b",}}',
+    "a draft under a key without marks": f'{{winner: "b", draft: {TEXT}, "draft": 1}}',
     "a draft with a fault": f'{{"draft": {TEXT[:-1]},}}, "winner": "b"}}',
     "a draft in a list": json.dumps({"drafts": [json.loads(TEXT)]}),
-    "a draft under its own name": f'So: {{"draft": {TEXT}}}',
-    "a draft in what is cut off": f'{{"winner": "b", "draft": {TEXT}',
+    "a draft under its own name": f'So: {{"idea": {TEXT}}}',
+    "a draft in what is cut off": f'{{"winner": "b", "idea": {TEXT}',
     "only prose": "A wins, by a nose.",
     "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),
     "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),
@@ -320,7 +321,7 @@ def test_a_tag_beside_a_ballot_is_the_reason(form: str) -> None:
 @for_each(ASKED_AGAIN.values())
 def test_a_winner_is_never_guessed(text: str) -> None:
     """Where a winner is missing or contradictory, or the reply is not whole, it is refused and asked for again."""
-    with pytest.raises(BadReply):
+    with pytest.raises(BadReply, match="within other braces, and so does not count" if '"draft' in text else ""):
         read(text, FINAL)
 
 

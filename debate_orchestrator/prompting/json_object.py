@@ -28,6 +28,7 @@ _MAX_STARTS = 50
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
+_BEFORE_VALUE = re.compile(r"[:\[,]\s*\Z")
 _BRACE, _BRACE_OR_TEXT = re.compile(r"\{"), re.compile(r"""\\.|"(?:[^"\\\n]|\\.)*+"|[{}]""")
 
 
@@ -35,8 +36,8 @@ class OnlyPrivateReasoning(ValueError):
     """A reply holds private reasoning and nothing else."""
 
 
-class ObjectIsPrivate(ValueError):
-    """A tag of private reasoning beside the object with the code makes it private."""
+class NotAlone(ValueError):
+    """The object with the code does not count for what stands around or beside it, which the text says."""
 
 
 class NoCode(ValueError):
@@ -59,7 +60,7 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     """The JSON object of a reply: the one with the code, or the only one where no code is needed. A reply that is JSON
     of another type is returned as that value where no code is needed. Raises ValueError with the reason if there is no
     object, if there are several that differ, or if it can't be repaired without a guess; OnlyPrivateReasoning if
-    nothing is left beside private reasoning, and ObjectIsPrivate if the object with the code is a part of that."""
+    nothing is left beside private reasoning, and NotAlone if the object with the code is in that or within another."""
     cleaned = text.replace("\0", "").strip()
     bare = _without_fence(cleaned)
     value, problem = _strict(bare)
@@ -77,11 +78,13 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
     if code is not None and not part and _faulty_object(cleaned, code):
-        raise ObjectIsPrivate("a tag of private reasoning stands beside the object with the code")
-    if code is not None and not part:
-        raise NoCode(code.missing_end(_strict(bare)[0]))
+        raise NotAlone("a tag of private reasoning stands around or beside the JSON object")
     if code is not None:
-        problem = _strict(part)[1] or f"the object does not begin with {code.entry} and end with {code.end_entry}"
+        if part and len(next(_holding_braces(public, code))) > 1:
+            raise NotAlone("the JSON object with the code stands within other braces")
+        value, problem = _strict(part or bare)
+        if not part or not problem:
+            raise NoCode(code.missing_end(value))
     if problem:
         raise ValueError(problem)
     return value, []
@@ -137,34 +140,37 @@ def _spans(text: str, code: ReplyCode | None) -> list[_Span]:
 
 
 def _starts(text: str, code: ReplyCode | None) -> list[int]:
-    """The braces at which the object of a reply may begin: with a code, the outermost of those open before it."""
+    """The braces at which the object of a reply may begin: with a code, that of the outermost object that holds it."""
     if code is None:
         return [brace.start() for brace in islice(re.finditer(r"\{", text), _MAX_STARTS)]
-    return sorted({braces[0] for braces in _open_braces(text, code) if braces})
+    return sorted({braces[0] for braces in _holding_braces(text, code) if braces})
 
 
-def _open_braces(text: str, code: ReplyCode) -> Iterator[list[int]]:
-    """The braces that are open at each place of the code. What holds the code may be a draft within an object that says
-    so."""
+def _holding_braces(text: str, code: ReplyCode) -> Iterator[list[int]]:
+    """At each place of the code the open braces of the object that holds it, maybe as a part of another object, which
+    may call it a draft: the outermost first. An open brace in prose, or of an object that is cut off, holds none."""
     braces, index = list[int](), 0
     for place in islice(re.finditer(code.text, text, re.IGNORECASE), _MAX_STARTS):
         # Outside objects, a quotation mark may have no other.
-        while sign := (_BRACE_OR_TEXT.search if braces else _BRACE.search)(text, index, place.start()):
+        while sign := (_BRACE_OR_TEXT if braces else _BRACE).search(text, index, place.start()):
             index = sign.end()
             if sign[0] == "{":
                 braces.append(sign.start())
             elif sign[0] == "}":
                 braces.pop()
-        yield [*braces]
+        outer = len(braces) - 1
+        while outer > 0 and _BEFORE_VALUE.search(text, max(0, braces[outer] - 200), braces[outer]):
+            outer -= 1
+        yield braces[max(outer, 0) :]
 
 
 def _faulty_object(text: str, code: ReplyCode | None) -> str:
-    """The part of a text that may be its faulty object; with a code, from the outermost brace that is open before it to
-    the last that closes one of these."""
+    """The part of a text that may be its faulty object; with a code, from the first brace that holds it to the one
+    that closes that."""
     first, last = text.find("{"), text.rfind("}")
     if code is not None:
         places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE)]
-        braces = next(_open_braces(text, code), [])
+        braces = next(_holding_braces(text, code), [])
         if len(places) < 2 or not braces:
             return ""
         first, last = braces[0], places[-1][1] - 1

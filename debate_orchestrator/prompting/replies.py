@@ -21,7 +21,7 @@ from debate_orchestrator.core.visible_text import VisibleText
 from debate_orchestrator.prompting.json_object import (
     FoundObject,
     NoCode,
-    ObjectIsPrivate,
+    NotAlone,
     OnlyPrivateReasoning,
     find_object,
 )
@@ -206,9 +206,8 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
         value, changes = find_object(text, code)
     except OnlyPrivateReasoning:
         raise _only_private_reasoning(where) from None
-    except ObjectIsPrivate:
-        problem = f"{where}: a tag of private reasoning stands around or beside the JSON object, so it does not count."
-        raise BadReply(problem, hint="reply with the JSON object alone, and name no such tag") from None
+    except NotAlone as error:
+        raise BadReply(f"{where}: {error}, and so does not count.", hint="reply with the JSON object alone") from None
     except NoCode as error:
         which = f": `{error}` is missing or wrong" if str(error) else ""
         problem = f"{where}: the reply has no JSON object with the code of this turn at both ends{which}."
