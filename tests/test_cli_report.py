@@ -20,6 +20,7 @@ from viewer import watching
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import name_of
 
 J = "report.journal.jsonl"
 
@@ -190,12 +191,18 @@ def test_a_name_with_characters_that_are_not_seen(reported: Run, unseen: str) ->
         os.rename(name, name.replace("report", f"report{unseen}"))
     Path("report.html").write_text("forged")
     os.unlink("report.json")
-    checked, made = (
-        reported("check", f"report{unseen}.journal.jsonl"),
-        reported("report", f"report{unseen}.journal.jsonl"),
+    journal, report = f"report{unseen}.journal.jsonl", f"report{unseen}.md"
+    checked, *_ = ran = (
+        reported("check", journal),
+        reported("report", journal),
+        reported("check", report),
+        reported("resume", journal),
+        reported("compare", journal, report, "--to", f"of-report{unseen}.md"),
+        reported("ballot", journal, "--read", f"to-report{unseen}.md"),
+        reported("ballot", journal, "--form"),
     )
-    assert checked.code == made.code == 0
-    for text in (checked.out, checked.err, made.out, made.err):
+    assert not any(one.code for one in ran), [one.err for one in ran]
+    for text in (text for one in ran for text in (one.out, one.err)):
         assert not re.search(r"(?<![\\'])\breport\.(?:md|html|journal)", text), text
         assert text.replace("\n", "").isprintable() and "\u2800" not in text and "\ufe0f" not in text
     command = re.search(r"Next: open (.*); nothing", checked.err)
@@ -204,6 +211,24 @@ def test_a_name_with_characters_that_are_not_seen(reported: Run, unseen: str) ->
         ["bash", "-c", f"cat {command[1]}"], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
     )
     assert found.stdout == Path(f"report{unseen}.html").read_bytes()
+
+
+NAMES = (
+    *("pool v2★.md", "pool v2'.md", "pool v2’.md", "pool v2.md", "pool  v2.md", "pool v2\ufe0f.md", "“pool v2.md”"),
+    *("pool,v2.md", "pool_v2.md", "pool★.md", "cafe\u0301 v2.md", "caf\u00e9 v2.md", "x" * 600, "x" * 601),
+    "a. Winner: A (decisive). Minutes of.md",
+)
+
+
+def test_each_name_is_shown_as_no_other(reported: Run) -> None:
+    """What has blanks or punctuation is told from the words around it; nothing of a name is written otherwise."""
+    shown = [name_of(name) for name in NAMES]
+    assert len({*shown}) == len(NAMES)
+    assert [one for name, one in zip(NAMES, shown, strict=True) if one == name] == ["pool_v2.md"]
+    assert (shown[0], shown[3]) == ("'pool v2★.md'", "“pool v2.md”")
+    os.rename(J, NAMES[-1].replace(".md", ".journal.jsonl"))
+    ran = reported("report", NAMES[-1].replace(".md", ".journal.jsonl"))
+    assert ran.out.startswith(f"Debate complete. Report written to “{NAMES[-1]}”. Winner: A (narrow).")
 
 
 def test_a_changed_report(reported: Run) -> None:

@@ -258,7 +258,7 @@ def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
         else f"the question `{next_item.key}` is open"
     )
     raise BadSettings(
-        f"{path} holds a setup conversation in which {open_questions}. Continue with `{command('ask', path)}`."
+        f"{name_of(path)} holds a setup conversation in which {open_questions}. Continue with `{command('ask', path)}`."
     )
 
 

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not debate.complete:
         due = ", ".join(turn.id for turn in debate.due)
         hint = f"`{next_command(debate, path)}` to finish it"
-        raise BadSettings(f"{path}: this debate is not finished (due: {due}).", hint=hint)
+        raise BadSettings(f"{name_of(path)}: this debate is not finished (due: {due}).", hint=hint)
     reviewed = ReviewedDebate.from_entries(path, entries, debate)
     if arguments.read:
         return _write_transcript(arguments, reviewed)
@@ -105,7 +105,8 @@ def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -
         print_json({"status": "written", "transcript": arguments.read})
     else:
         print_result(
-            f"Written to {arguments.read}, without any votes. Next: `{command('ballot', reviewed.path)} --as NAME`."
+            f"Written to {name_of(arguments.read)}, without any votes. "
+            f"Next: `{command('ballot', reviewed.path)} --as NAME`."
         )
     return 0
 
@@ -142,7 +143,9 @@ def _print_filed(arguments: argparse.Namespace, reviewed: ReviewedDebate, path: 
     if arguments.json:
         print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": reviewed.path})
     else:
-        print_result(reviews.review_texts().messages["filed"].format(path=path, journal=reviewed.path))
+        print_result(
+            reviews.review_texts().messages["filed"].format(path=name_of(path), journal=shell_word(reviewed.path))
+        )
     return 0
 
 
@@ -174,7 +177,9 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
             fields = coroutines.run(ask())
     except (prompt.Quit, KeyboardInterrupt, EOFError):
         text = reviews.review_texts().messages["left" if draft else "left_empty"]
-        print_status(f"debate: {text.format(path=draft, journal=reviewed.path, name=shell_word(name))}")
+        print_status(
+            f"debate: {text.format(path=name_of(draft), journal=shell_word(reviewed.path), name=shell_word(name))}"
+        )
         return 130
     reviews.checked_ballot(fields, "the ballot", reviewed.form, reviewed.entries)
     return _print_filed(arguments, reviewed, filing.file_ballot(reviewed.folder, fields), name)
@@ -205,7 +210,7 @@ def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: s
 def _head(form: ReviewForm, journal: str) -> Iterator[str]:
     """The comment lines of the form: its debate, and the values that its fields may have."""
     texts, format, setup = reviews.review_texts(), form.debate.format, form.debate.opened.settings
-    yield from (line.format(journal=one_line(journal)) for line in texts.form)
+    yield from (line.format(journal=shell_word(journal)) for line in texts.form)
     yield f"Topic: {setup.topic}"
     for side in form.sides:
         yield f"{side}, {format.name_of(side)}: {setup.positions[side]}"

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         fields = {"report": arguments.to, "comparison": comparison.model_dump(mode="json", by_alias=True)}
         print_json({"status": "compared", **fields})
     elif arguments.to:
-        print_result(f"Comparison of {len(reports)} debates written to {arguments.to}.")
+        print_result(f"Comparison of {len(reports)} debates written to {name_of(arguments.to)}.")
     else:
         print_document(markdown.render_comparison(comparison))
     return 0

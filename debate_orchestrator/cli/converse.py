@@ -23,6 +23,7 @@ from debate_orchestrator.terminal import prompt
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import in_daemon_thread
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.terminal_text import Postponed
@@ -96,7 +97,9 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
     consent.remember_answers(path, conversation.approved_answers(), conversation.calls())
     run_again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{run_again}` uses them again."
-    print_status(f"The answers are in {path}{uses}", *setup_file.moved_files, *([cost_line] if cost_line else []))
+    print_status(
+        f"The answers are in {name_of(path)}{uses}", *setup_file.moved_files, *([cost_line] if cost_line else [])
+    )
     flags = {"quiet": False, "events": False, "json": False, **permissions._asdict()}
     answers = {**conversation.state.answers, "setup": {}}  # those in the file may be of the real debate
     arguments = argparse.Namespace(answers=path, answers_read=answers, rehearse=rehearse, **flags)

@@ -140,8 +140,9 @@ def _size(text: str, reply: Reply, seconds: float, total_cost: float) -> str:
 def finished_sentence(journal: str) -> str:
     """Says that a debate has no turn left to take, and what can be done with it."""
     return (
-        f"{journal} is finished: no turn is left, so its reports are written again. `{command('replay', journal)}` "
-        f"plays it again, and `{command('judge', journal)} --judge MODEL` has another judge decide."
+        f"{name_of(journal)} is finished: no turn is left, so its reports are written again. "
+        f"`{command('replay', journal)}` plays it again, and `{command('judge', journal)} --judge MODEL` has another "
+        "judge decide."
     )
 
 

@@ -14,6 +14,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import audience_question, record_alone
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadSettings, LockedJournal
 
 
@@ -28,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.journal is None and arguments.question.endswith(JOURNAL):
         raise BadSettings(
-            f"{arguments.question} is a journal, and the question is missing.", hint='`debate floor JOURNAL "QUESTION"`'
+            f"{name_of(arguments.question)} is a journal, and the question is missing.",
+            hint='`debate floor JOURNAL "QUESTION"`',
         )
     debate = record(arguments, lambda debate: audience_question(debate, arguments.question, arguments.to or ()))
     question_event = debate.questions[-1]
@@ -55,7 +57,7 @@ def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) 
         return record_alone(path, make)
     except LockedJournal:
         raise LockedJournal(
-            f"{path}: this debate is running. Press f or e at the terminal where it runs; or stop it there, "
+            f"{name_of(path)}: this debate is running. Press f or e at the terminal where it runs; or stop it there, "
             "run this command again, and resume the debate."
         ) from None
 

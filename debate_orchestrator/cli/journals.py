@@ -37,11 +37,13 @@ def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unf
         transcripts = not transcript_file.is_report(path)
     journal_path = f"{stem}{JOURNAL}"
     if suffix in FILE_TYPES and not (transcripts and suffix == ".md") and os.path.isfile(journal_path):
-        print_status(f"{path} is a report; using its journal {journal_path}.")
+        print_status(f"{name_of(path)} is a report; using its journal {name_of(journal_path)}.")
         return journal_path
     if suffix in FILE_TYPES and not transcripts and os.path.isfile(path):
         hint = "if the journal is elsewhere, name it; `debate check JOURNAL REPORT` compares this report with it"
-        raise BadJournal(f"{path}: if this is a report, its journal {journal_path} is not there.", hint=hint)
+        raise BadJournal(
+            f"{name_of(path)}: if this is a report, its journal {name_of(journal_path)} is not there.", hint=hint
+        )
     if not os.path.lexists(path):
         raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.JOURNAL_NAME_HINT)
     return path

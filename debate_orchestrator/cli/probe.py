@@ -79,11 +79,11 @@ def run(arguments: argparse.Namespace) -> int:
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else PermanentFailure
-        raise ending([*problems, f"{_saved_sentence(run)} The scorecard so far is {report}."])
+        raise ending([*problems, f"{_saved_sentence(run)} The scorecard so far is {name_of(report)}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
     else:
-        print_result(*table(card).split("\n"), "", f"Scorecard written to {report}.")
+        print_result(*table(card).split("\n"), "", f"Scorecard written to {name_of(report)}.")
     return 0
 
 

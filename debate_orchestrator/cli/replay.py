@@ -23,6 +23,7 @@ from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import is_being_written, read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.util import coroutines, model_spec
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
@@ -82,7 +83,11 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
     if finished:
         summary = summary_line(report, to, under_way=is_being_written(journal))
     else:  # it does not say how the debate ends
-        where = f"Its report was written to {to}." if to else f"`{replay_command} --to report.md` writes its report."
+        where = (
+            f"Its report was written to {name_of(to)}."
+            if to
+            else f"`{replay_command} --to report.md` writes its report."
+        )
         summary = f"Left before the end. `{replay_command}` plays it again, and any key skips a speech. {where}"
     if arguments.json:
         print_json({"status": report.status, "report": to, "summary": summary})

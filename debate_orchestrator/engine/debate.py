@@ -42,6 +42,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadSettings,
     DiskFull,
@@ -274,7 +275,7 @@ def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
         return "", ""
     models = " ".join(f"--{seat} MODEL" for seat in seats)
     due = ", ".join(turn.id for turn in debate.due)
-    return f"{journal} waits for {due}, which `host` takes: an agent host, or you.", (
+    return f"{name_of(journal)} waits for {due}, which `host` takes: an agent host, or you.", (
         f"`{next_command(debate, journal)}`, which names each turn's brief and the file for its reply; or "
         f"`{command('resume', journal)} {models}` to have models take them"
     )

@@ -37,6 +37,7 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadSettings, ExternalError
 from debate_orchestrator.util.messages import ignore
 
@@ -248,7 +249,7 @@ def consent_if_trusted(trust: bool) -> RequireConsent:
 def _must_be_trusted(path: str, risks_found: Sequence[risks.Risk], trust: bool) -> None:
     if risks_found and not trust:
         risks_text = "; ".join(risk.text for risk in risks.sort_risks(risks_found))
-        raise BadSettings(f"{path}: this journal {risks.WANTS} ({risks_text}). Pass trust=True to agree.")
+        raise BadSettings(f"{name_of(path)}: this journal {risks.WANTS} ({risks_text}). Pass trust=True to agree.")
 
 
 async def create(

@@ -46,6 +46,7 @@ from debate_orchestrator.storage.journal import begins_like_one, read
 from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.messages import and_joined
 
@@ -89,7 +90,9 @@ def rejudging_from_file(
         return Rejudging(opened, speeches, (), path, transcript.notes)
     superfluous = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
     if superfluous:
-        problem = f"{path} says what was debated; {and_joined(superfluous)} can be given for a transcript alone."
+        problem = (
+            f"{name_of(path)} says what was debated; {and_joined(superfluous)} can be given for a transcript alone."
+        )
         raise BadSettings(problem, hint="leave them out")
     entries = read(path).entries
     return Rejudging(*opened_from_journal(entries, path, judges, strictness, vote_settings), entries, path)
@@ -137,7 +140,7 @@ def opened_from_journal(
     if debate.due:
         due = ", ".join(turn.id for turn in debate.due)
         hint = f"`{next_command(debate, path)}` to finish it"
-        raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
+        raise BadJournal(f"{name_of(path)}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by_format:
         return _opened_from_unjudged(
             debate, path=path, digest=digest, judges=judges, strictness=strictness, vote_settings=vote_settings
@@ -344,7 +347,9 @@ def opened_from_transcript(
     problems = [*panel_problems(judges), *_unknown_strictness(strictness, format)]
     topic = transcript.topic if topic is None else topic
     if topic is None:
-        problems.append(f"{path}: it has no topic. Try: give `topic`, or write `# Topic` above the first round.")
+        problems.append(
+            f"{name_of(path)}: it has no topic. Try: give `topic`, or write `# Topic` above the first round."
+        )
     positions = transcript.positions | dict(positions or {})
     for key, text in [("topic", topic), *((f"position {side}", positions[side]) for side in positions)]:
         problems += line_problems(key, text) if text is not None else []

@@ -34,6 +34,7 @@ from debate_orchestrator.setup.state import (
 from debate_orchestrator.storage.files import move_aside
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.messages import Notify, command, ignore
 
@@ -119,7 +120,7 @@ def _initial_state(setup_file: SetupFile, has_consented: HasConsented, *, starts
     if journal := _open_debate(state, has_consented):
         if not starts_anew:
             hint = f"continue with `{command('step', journal)}`, or begin another debate with topic=..."
-            raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
+            raise BadSettings(f"{name_of(path)}: the debate of these answers is open.", hint=hint)
         move_aside(path, "opened", first="-1")
         state = SetupState()
     return state if state.progress.nonce else with_progress(state, nonce=secrets.token_hex(8))

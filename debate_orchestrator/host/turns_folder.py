@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 from debate_orchestrator.core.phases import neutral_id
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
-from debate_orchestrator.util.data import error_text, is_link, read_regular
+from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
 from debate_orchestrator.util.messages import Notify, ignore
 from debate_orchestrator.util.redact import redact
@@ -102,7 +102,9 @@ class TurnsFolder:
     def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a bad reply aside, so that another can come. The problems, with its new name and how to go on."""
         path = self._move_aside(turn_files.reply, "rejected")
-        again = f"It was kept as {path}. Have the turn taken again, with its reply in {turn_files.reply}."
+        again = (
+            f"It was kept as {name_of(path)}. Have the turn taken again, with its reply in {name_of(turn_files.reply)}."
+        )
         return [*problems[:-1], f"{problems[-1]} {again}"]
 
     def new_file(self, turn_id: str) -> tuple[str, BinaryIO]:
@@ -134,7 +136,7 @@ class TurnsFolder:
         try:
             return move_aside(path, label, first="-1")
         except OSError as error:
-            raise BadFile(f"{path} can't be moved aside ({error_text(error)}).") from None
+            raise BadFile(f"{name_of(path)} can't be moved aside ({error_text(error)}).") from None
 
 
 def wait_for_replies(files_due: Iterable[TurnFiles], seconds: float) -> None:
@@ -178,11 +180,11 @@ def read_reply(turn_id: str, path: str, *, in_place: bool = False) -> str:
     link: a pipe would be waited for, and a link may lead to any file. Raises BadReply if it can't be read as text, or
     if one that the user named is still being written."""
     if not in_place and is_being_written(os.path.realpath(path)):
-        raise BadReply(f"{turn_id}: {path} is still being written.", hint="hand it in once it is whole")
+        raise BadReply(f"{turn_id}: {name_of(path)} is still being written.", hint="hand it in once it is whole")
     try:
         return decode(turn_id, read_regular(path, follow=not in_place, maximum=MAX_SIZE))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) == errno.EFBIG:
             problem = f"{turn_id}: the reply is too large ({error_text(error)})."
             raise BadReply(problem, hint="shorten it") from None
-        raise BadReply(f"{turn_id}: {path} can't be read as a reply ({error_text(error)}).") from None
+        raise BadReply(f"{turn_id}: {name_of(path)} can't be read as a reply ({error_text(error)}).") from None

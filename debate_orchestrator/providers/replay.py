@@ -43,7 +43,7 @@ class Replay(Provider):
         assert isinstance(opened, Opened)
         if (settings.topic, settings.positions) != (opened.settings.topic, opened.settings.positions):
             hint = "`debate answers --from` prints the answers that it was recorded with"
-            raise BadSettings(f"{path} is a recording of another topic, or of other positions.", hint=hint)
+            raise BadSettings(f"{name_of(path)} is a recording of another topic, or of other positions.", hint=hint)
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, ReplyEvent):

@@ -64,7 +64,7 @@ from debate_orchestrator.reports.reviews import GatheredBallots, gather_ballots
 from debate_orchestrator.storage.journal_lines import Entry, as_damaged_journal
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import sanitize
-from debate_orchestrator.util.data import printable_path
+from debate_orchestrator.util.data import name_of
 
 
 class ReportModel(Part):
@@ -468,10 +468,10 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     document = "Transcript" if report.transcript_only else "Report"
     if report.status == "paused":
         state = "Debate under way: another process is writing it." if under_way else "Debate paused."
-        return f"{state} {document} so far written to {printable_path(path)}." if path else state
+        return f"{state} {document} so far written to {name_of(path)}." if path else state
     rehearsed = "Debate rehearsed in part." if report.run.in_part else "Debate rehearsed."
     sentences = [rehearsed if report.run.rehearsed else "Debate complete."]
-    sentences += [f"{document} written to {printable_path(path)}."] if path else []
+    sentences += [f"{document} written to {name_of(path)}."] if path else []
     if report.run.rehearsed and not report.run.in_part:
         return " ".join([*sentences, wording.FILLER])
     sentences += report.degradations

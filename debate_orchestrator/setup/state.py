@@ -35,7 +35,7 @@ from debate_orchestrator.util.data import (
     to_yaml,
 )
 from debate_orchestrator.util.errors import BadFile, DebateError
-from debate_orchestrator.util.messages import Notify, command
+from debate_orchestrator.util.messages import Notify, command, shell_word
 
 MAX_KEPT = 20
 """Wordings of the topic, and pairs of rejected positions, that a conversation keeps: the latest ones."""
@@ -81,7 +81,7 @@ def _state_of(path: str, data: dict[str, Any]) -> SetupState:
             answers=data, origins=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
         )
     except ValidationError:
-        problem = f"{path} does not hold a setup conversation as `debate ask` keeps it."
+        problem = f"{name_of(path)} does not hold a setup conversation as `debate ask` keeps it."
         raise BadFile(problem, hint="begin a new file") from None
 
 
@@ -288,10 +288,10 @@ class SetupFile:
             return f"You left the setup. Your answers could not be saved: {self.save_problem}"
         if not self.saved:
             earlier = newest_unfinished()
-            hint = f" The setup that you left here before is still in {earlier[0].path}." if earlier else ""
+            hint = f" The setup that you left here before is still in {name_of(earlier[0].path)}." if earlier else ""
             return f"You left the setup without answering anything.{hint}"
-        sentence = f"You left the setup. Your answers are in {self.path}. Continue with `debate --answers {self.path}`."
-        return " ".join([sentence, *self.moved_files])
+        sentence = f"You left the setup. Your answers are in {name_of(self.path)}."
+        return " ".join([sentence, f"Continue with `debate --answers {shell_word(self.path)}`.", *self.moved_files])
 
     def move_to_report(self, state: SetupState, report: str) -> str:
         """Saves the answers beside the report instead, in a file of their own; returns its path."""

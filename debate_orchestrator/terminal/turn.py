@@ -39,6 +39,7 @@ from debate_orchestrator.prompting.person_turns import (
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import LINE_KEYS, TEXT_KEYS, Line, Prompter, Question, Quit
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import Paused
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
@@ -307,7 +308,7 @@ class TerminalPeople:
         self._prompter.show(Line(""), *readable(person_turn, self._documents_read))
         self._documents_read |= {*documents(person_turn.debate, person_turn.brief)}
         for path in self._drafts.earlier_drafts(person_turn.brief):
-            self._prompter.show(f"An earlier draft for this turn is not offered; it is in {path}.")
+            self._prompter.show(f"An earlier draft for this turn is not offered; it is in {name_of(path)}.")
 
 
 def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> list[Line]:

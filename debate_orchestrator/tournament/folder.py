@@ -132,7 +132,7 @@ def is_begun(path: str) -> bool:
             must_fit(file.fileno())
             return b"\n" in file.readline()
     except OSError as error:
-        raise BadJournal(f"Can't read the journal {path} ({error_text(error)}).") from None
+        raise BadJournal(f"Can't read the journal {name_of(path)} ({error_text(error)}).") from None
 
 
 @contextmanager

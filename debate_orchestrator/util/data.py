@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
@@ -278,19 +279,24 @@ def is_link(folder: str | os.PathLike[str]) -> bool:
 
 MAX_NAME_LENGTH = 500
 """Characters of a path that a message shows whole."""
+_PLAIN_PATH = re.compile(r"[\w./~+=@%#&-]+")
 
 
 def name_of(path: str | os.PathLike[str]) -> str:
-    """A path as it may be in a message, whatever bytes it has: in quotation marks if it has several words, which might
-    be read as the message's own."""
+    """A path as it may be in a message, whatever bytes it has: in quotation marks if it has blanks or punctuation,
+    which might be read as the message's own. If these would change a character, as in the name of another file, it
+    is escaped."""
     name = printable_path(path)
-    return quoted(name) if name == os.fspath(path) and " " in name else name
+    if name != os.fspath(path) or _PLAIN_PATH.fullmatch(name):
+        return name
+    in_marks = quoted(name)
+    return in_marks if in_marks[1:-1] == name else short_repr(name, MAX_NAME_LENGTH)
 
 
 def printable_path(path: str | os.PathLike[str]) -> str:
     """A path as it may be in a message that goes on with a file in it."""
     name = os.fspath(path)
-    return name if all(map(is_visible, name)) and len(name) <= MAX_NAME_LENGTH else short_repr(name)
+    return name if all(map(is_visible, name)) and len(name) <= MAX_NAME_LENGTH else short_repr(name, MAX_NAME_LENGTH)
 
 
 def error_text(error: Exception) -> str:

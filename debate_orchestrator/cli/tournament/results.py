@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, print_quoted, print_result, print_status
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -38,7 +39,7 @@ def import_(arguments: argparse.Namespace) -> int:
         print_json({"status": "imported", "folder": arguments.to, **counts, "notes": list(rows.notes)})
     else:
         debates, ballots = plural(len(rows.debates), "debate"), plural(len(rows.ballots), "ballot")
-        print_result(f"{debates} with {ballots} imported to {arguments.to}.")
+        print_result(f"{debates} with {ballots} imported to {name_of(arguments.to)}.")
         rate, report = command("tournament rate", arguments.to), command("tournament report", arguments.to)
         print_status(f"Next: `{rate}`, or `{report}`")
     return 0

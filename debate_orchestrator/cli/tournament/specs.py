@@ -18,7 +18,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import read_mapping
+from debate_orchestrator.util.data import name_of, read_mapping
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import duration
@@ -156,7 +156,7 @@ def new(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.spec_file import sample
 
     write_new(arguments.file, sample())
-    print_result(f"{arguments.file} is written.")
+    print_result(f"{name_of(arguments.file)} is written.")
     print_status(f"What it takes: `{command('tournament plan', arguments.file)}`.")
     print_status(f"To rehearse it without a model: `{command('tournament run', arguments.file)} --rehearse`.")
     return 0
@@ -234,7 +234,7 @@ def _schedule_lines(spec: TournamentSpec, schedule: Sequence[ScheduledDebate], f
         order = "in the one order of the format" if spec.loaded_format.has_one_order else f"{scheduled.first} first"
         yield f"{scheduled.id}: {scheduled.pro} (pro) against {scheduled.con} (con), {order}{judges}"
     if file:
-        yield f"{len(schedule):,} debates; the whole schedule is in {file}."
+        yield f"{len(schedule):,} debates; the whole schedule is in {name_of(file)}."
     elif len(schedule) > _SHOWN:
         yield f"... and {len(schedule) - _SHOWN:,} more; --to FILE writes them all."
 
