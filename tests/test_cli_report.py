@@ -43,8 +43,10 @@ def test_report_makes_the_same_again(debate: Run, finished: bytes) -> None:
 
 
 def test_a_report_is_no_answers_file(debate: Run, finished: bytes) -> None:
-    """A report that is given for an answers file is called one, and the command that prints the answers is named."""
-    for verb in (("run", "--answers"), ("open", "--answers"), ("ask",)):
+    """A report that is given for an answers file is called one, and the command that prints the answers is named. A
+    host is told what an answers file is."""
+    assert "report.md is not an answers file: its name must end in .yaml" in debate("ask", "report.md").err
+    for verb in (("run", "--answers"), ("open", "--answers")):
         ran = debate(*verb, "report.md")
         assert ran.code == 2 and "report.md is a report of a debate, not an answers file." in ran.err
         assert "`debate answers --from JOURNAL`" in ran.err

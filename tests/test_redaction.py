@@ -35,7 +35,7 @@ from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.providers.provider import OnPiece, call_provider
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import TransientError
-from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, secrets
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, redactor, secrets
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.web.runs import StreamedReply
 
@@ -282,6 +282,18 @@ def test_half_a_key() -> None:
     assert cut("It is sk-ant-0123") == "It is [key]"
     assert cut("It is sk-ant") == "It is sk-ant"
     assert cut("sk-ant-0123456789 is it") == "[key] is it"
+
+
+def test_words_around_a_key_are_no_half_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a value that holds more than a key, half of the key itself is known to be one, and no half of the value."""
+    key = "pk9fakeQ7w3zz81kd72ab"
+    for before in ('{"provider":"anthropic","api_key":"', "Bearer ", "session=", "team: a, token:"):
+        for form in (str, lambda text: text.encode().hex(), quote):
+            monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"x-gateway: {before}{key}\ny: 1")
+            cut = redactor().cut
+            for known in (0, 4, 8, 10):
+                assert cut(f"It is {form(before + key[:known])}") == f"It is {form(before + key[:known])}", before
+            assert "fake" not in cut(f"It is {before}{key[:11]}") and redact(f"{before}{key}")[-5:] == "[key]", before
 
 
 def test_half_an_escaped_key() -> None:

@@ -68,6 +68,41 @@ def test_no_permitted_prefix_is_a_consent(debate: Run) -> None:
     assert "step" in verbs and [verb for verb in verbs if "--trust" in debate(verb, "--help").out] == []
 
 
+def test_no_permitted_prefix_reaches_other_files(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of these verbs makes a file outside the working folder, a hidden one, or one that a shell, a tool or an
+    agent reads; none reads a reply from elsewhere, and none raises the user's cap."""
+    home = here.parent / "home"
+    (home / ".claude").mkdir(parents=True)
+    (home / "private.md").write_text("private words")
+    (here / "link.yaml").symlink_to(home / "x.yaml")
+    (here / "into").symlink_to(home)
+    (here / ".env").write_text("private words")
+    before = sorted([*here.rglob("*"), *home.rglob("*")])
+    names = [".profile", "x.yaml", ".claude/commands/x.md", "private.md", "r.journal.jsonl"]
+    names = [str(home / name) for name in names] + ["link.yaml", "into/x.yaml", ".x.yaml", ".git/x.yaml", "Makefile"]
+    for name in [*names, "CLAUDE.md", "x.md", "x.sh", "CLAUDE.yaml", "agents.json", "commands/x.yaml", "../x.yml", ""]:
+        told = debate("ask", name, "topic=Is tea good; touch ~/x").json["complaints"]
+        assert len(told) == 1 and "debate.yaml" in told[0], (name, told)
+        for verb in (("step", name), ("floor", name, "Is it?"), ("close", name)):
+            assert debate(*verb, "--json").code == 2, (verb, name)
+    assert sorted([*here.rglob("*"), *home.rglob("*")]) == before
+
+    (due,) = debate("ask", "new/folder/x.yml", "topic=Is tea good?").json["turns"]
+    setup = ("--topic=T", "--position-a=It is so.", "--position-b=No.", "--rounds=1", "--max-cost=0.5")
+    journal = debate("open", *setup, "--a=host", "--b=host", "--judge=host", "--json").json["journal"]
+    briefed = Path(journal).read_bytes()
+    for path in (str(home / "private.md"), "into/private.md", ".env", f"{journal}/../../home/private.md"):
+        told = debate("step", journal, f"1.opening.a={path}", "--json").json["complaints"]
+        assert "not read" in told[0] and "1.opening.a=-" in told[0], (path, told)
+        told = debate("ask", "new/folder/x.yml", f"{due['turn']}={path}").json["complaints"]
+        assert "not read" in told[0], (path, told)
+    for cap in ("0.6", "none"):
+        told = debate("step", journal, f"--max-cost={cap}", "--json").json["complaints"]
+        assert f"debate resume {journal} --max-cost {cap}" in told[0], told
+    assert Path(journal).read_bytes() == briefed
+    assert debate("step", journal, "--max-cost=0.4", "--json").code == 0 and Path(journal).read_bytes() != briefed
+
+
 def test_it_names_every_question(debate: Run) -> None:
     """The reference on setup lists every key of the conversation."""
     from debate_orchestrator.util import resources

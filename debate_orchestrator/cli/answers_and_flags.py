@@ -272,6 +272,14 @@ def read_max_cost(text: str) -> float | None:
     raise BadSettings(f"--max-cost must be US dollars above 0, or none, not {text!r}.")
 
 
+def is_raised(text: str | None, debate: DebateState) -> bool:
+    """Whether --max-cost is a higher cap than that of a debate, or none instead of one."""
+    if text is None or debate.max_cost is None:
+        return False
+    max_cost = read_max_cost(text)
+    return max_cost is None or max_cost > debate.max_cost
+
+
 def max_cost_change(
     text: str | None, debate: DebateState, cast: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[Event], list[str]]:

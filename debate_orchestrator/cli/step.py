@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import max_cost_change
+from debate_orchestrator.cli.answers_and_flags import is_raised, max_cost_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished_sentence, print_estimate, print_reports, write_reports
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
@@ -20,7 +20,7 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import ChangeEvents, DebateSession, changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
-from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
+from debate_orchestrator.host.turns_folder import TurnsFolder, read_named_reply
 from debate_orchestrator.prompting.normalize import dropped_turns
 from debate_orchestrator.prompting.replies import decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
@@ -129,6 +129,10 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         # Beside a host, `resume` at a terminal comes no further than the host's next turn.
         terminal = "" if host_problem(cast_left) else f"go on at a terminal with `{resume}`, or "
         raise BadSettings("cast: a human has a seat, and `debate step` can't ask a person.", hint=terminal + host)
+    if is_raised(arguments.max_cost, debate):  # a host's user permits every `step` at once
+        raise_command = f"{command('resume', arguments.journal)} --max-cost {arguments.max_cost}"
+        hint = f"the user can raise it with `{raise_command}`"
+        raise BadSettings("`debate step` can lower the cap on costs, not raise it.", hint=hint)
     changes, problems = max_cost_change(arguments.max_cost, debate, debate.cast)
     if problems and arguments.max_cost is not None:
         raise BadSettings(problems)
@@ -164,7 +168,8 @@ def _read_replies(pairs: list[str], piped: PipedInputs, problems: list[str]) -> 
         if turns.count(turn) > 1:
             duplicates.append(f"{one_line(turn)} is given twice.")
         try:
-            replies[turn] = decode(turn, piped.read(turn)) if path == "-" else read_reply(turn, path)
+            from_file = path != "-"
+            replies[turn] = read_named_reply(turn, path, piped.folder) if from_file else decode(turn, piped.read(turn))
         except BadReply as error:
             problems += error.problems
     if duplicates:

@@ -9,32 +9,34 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.start import context_problems
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply, wait_for_replies
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_named_reply, wait_for_replies
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import decode, parse_structured
 from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import SetupQuestions
-from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.setup.risks import Risk, is_private, is_read_as_instructions
 from debate_orchestrator.setup.state import (
     ModeratorTask,
     Ready,
     SetupFile,
     SetupQuestion,
     SetupState,
+    is_own,
     with_progress,
     without_answers,
 )
 from debate_orchestrator.storage.files import move_aside
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.data import is_link, name_of
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.messages import Notify, command, ignore
 
@@ -76,13 +78,12 @@ def ask(
 
     Raises BadSettings if the file holds an answer that can't be taken, or if its debate is open already and no new
     topic is given."""
-    setup_file = SetupFile(path, notify=notify)
+    folder, setup_file = TurnsFolder(setup_folder(path), notify), SetupFile(path, notify=notify)
     state = _initial_state(setup_file, has_consented, starts_anew="topic" in answers)
     state, problems = questions.with_checked_answers(state), list[str]()
     state = _with_free_output(state, has_consented, problems)
-    folder = TurnsFolder(setup_folder(path), notify)
     due = questions.next(state)
-    state, rejected_keys = _take_all(state, answers, questions, problems)
+    state, rejected_keys = _take_all(state, answers, questions, problems, folder.folder)
     setup_file.write(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
@@ -104,8 +105,19 @@ def ask(
 
 
 def setup_folder(path: str) -> str:
-    """The folder of the conversation of an answers file."""
-    return f"{os.path.splitext(path)[0]}.setup"
+    """The folder of the conversation of an answers file. Raises BadSettings for a file that an agent host may not write
+    unasked."""
+    stem, ending = os.path.splitext(path)
+    visible_path = os.path.join(os.path.dirname(path), "setup") if is_own(Path(path)) else path
+    if is_link(path) or is_private(visible_path):
+        problem = "is not written, since it is hidden, a link or outside the working folder"
+    elif ending not in (".yaml", ".yml", ".json"):
+        problem = "is not an answers file: its name must end in .yaml, .yml or .json"
+    elif is_read_as_instructions(stem):
+        problem = "is not written, since agents may read a file of that name as instructions"
+    else:
+        return f"{stem}.setup"
+    raise BadSettings(f"{name_of(path)} {problem}.", hint="debate.yaml")
 
 
 def is_moderator_reply(key: str) -> bool:
@@ -190,25 +202,31 @@ def _take_moderator_replies(
 
 
 def _take_all(
-    state: SetupState, answers: Mapping[str, str | bytes], questions: SetupQuestions, problems: list[str]
+    state: SetupState,
+    answers: Mapping[str, str | bytes],
+    questions: SetupQuestions,
+    problems: list[str],
+    folder: str,
 ) -> tuple[SetupState, frozenset[str]]:
-    """The state with these answers, and the keys of those that can't be taken; why is added to `problems`."""
+    """The state with these answers, of which replies may be in files of that `folder`, and the keys of those that
+    can't be taken; why is added to `problems`."""
     rejected_keys = set[str]()
     for key, value in answers.items():
         try:
-            state = _take(state, key, value, questions)
+            state = _take(state, key, value, questions, folder)
         except DebateError as error:
             problems += error.problems
             rejected_keys.add(key)
     return state, frozenset(rejected_keys)
 
 
-def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuestions) -> SetupState:
+def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuestions, folder: str) -> SetupState:
+    """The state with one answer, which may be a reply in a file of that `folder`."""
     next_item = questions.next(state)
     if is_moderator_reply(key):
         if not isinstance(next_item, ModeratorTask) or key != next_item.turn:
             raise BadSettings(f"{key}: this moderator's reply is not due.", hint="do what ask prints now")
-        text = decode(key, value) if isinstance(value, bytes) else read_reply(key, value)
+        text = decode(key, value) if isinstance(value, bytes) else read_named_reply(key, value, folder)
         return questions.with_proposal(state, next_item.name, parse_structured(key, text))
     new_state = questions.answer(state, key, str(value))
     if key == "output":

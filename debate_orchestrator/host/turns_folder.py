@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from debate_orchestrator.core.phases import neutral_id
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
+from debate_orchestrator.setup.risks import is_private
 from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
@@ -79,7 +80,7 @@ class TurnsFolder:
             return None
         if is_being_written(turn_files.reply):
             return None
-        return read_reply(turn_files.turn, turn_files.reply, in_place=True)
+        return read_reply(turn_files.turn, turn_files.reply)
 
     def missing_replies(self, turn_files: Iterable[TurnFiles]) -> list[str]:
         """A sentence for each of these turns, whose reply was not taken."""
@@ -95,7 +96,7 @@ class TurnsFolder:
         if is_link(self.folder) or not os.path.lexists(turn_files.reply):
             return False
         with suppress(BadReply):
-            text = read_reply(turn_files.turn, turn_files.reply, in_place=True)
+            text = read_reply(turn_files.turn, turn_files.reply)
             return stored not in (text, redact(text))
         return False
 
@@ -175,12 +176,23 @@ def _sleep(seconds: float) -> None:
         raise Interrupted from None
 
 
-def read_reply(turn_id: str, path: str, *, in_place: bool = False) -> str:
-    """The text of a reply file. One that the user did not name but that is `in_place` must be a regular file, and no
-    link: a pipe would be waited for, and a link may lead to any file. Raises BadReply if it can't be read as text, or
-    if one that the user named is still being written."""
-    if not in_place and is_being_written(os.path.realpath(path)):
+def read_named_reply(turn_id: str, path: str, folder: str) -> str:
+    """The text of a reply file that the host named, in the working folder or in that `folder`. Raises BadReply as
+    `read_reply`, for a file elsewhere, and for one that is still being written."""
+    if is_private(path, folder):
+        where = "hidden, or neither in the working folder" + (
+            "" if folder == os.curdir else f" nor in {name_of(folder)}"
+        )
+        problem = f"{turn_id}: {name_of(path)} is not read, since it is {where}."
+        raise BadReply(problem, hint=f"copy it there, or hand it in on standard input with {turn_id}=-")
+    if is_being_written(os.path.realpath(path)):
         raise BadReply(f"{turn_id}: {name_of(path)} is still being written.", hint="hand it in once it is whole")
+    return read_reply(turn_id, path, in_place=False)
+
+
+def read_reply(turn_id: str, path: str, *, in_place: bool = True) -> str:
+    """The text of a reply file. One that is `in_place`, and that the host did not name, must be a regular file, and no
+    link: a pipe would be waited for, and a link may lead to any file. Raises BadReply if it can't be read as text."""
     try:
         return decode(turn_id, read_regular(path, follow=not in_place, maximum=MAX_SIZE))
     except (OSError, ValueError) as error:

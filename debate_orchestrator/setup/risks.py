@@ -277,8 +277,15 @@ def is_read_as_instructions(path: str) -> bool:
     )
 
 
-def _outside(path: str) -> str:
-    """The real target of a path, if it is outside the working folder, hidden in it, or unknown; otherwise empty."""
+def is_private(path: str, folder: str = os.curdir) -> bool:
+    """Whether a file is neither in the working folder nor in this one, or is hidden there: an agent host may not hand
+    it in unasked, since it goes to the models of the debate."""
+    return bool(_outside(path) and _outside(path, folder))
+
+
+def _outside(path: str, folder: str = "") -> str:
+    """The real target of a path, if it is outside a folder (by default the working folder), hidden in it, or unknown;
+    otherwise empty."""
     _must_be_short(path)
     try:
         target = real_path(path)
@@ -286,7 +293,7 @@ def _outside(path: str) -> str:
         return _real(path)
     except ValueError:  # no file can have that name: reading it fails with a message
         return ""
-    parts = os.path.relpath(target, os.getcwd()).split(os.sep)
+    parts = os.path.relpath(target, os.path.realpath(folder)).split(os.sep)
     return target if any(part.startswith(".") for part in parts) else ""
 
 

@@ -328,7 +328,7 @@ def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
 
 def newest_unfinished() -> tuple[SetupFile, SetupState] | None:
     """The newest unfinished conversation in this working directory; None if none can be continued."""
-    paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
+    paths = sorted(filter(is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
         setup_file = SetupFile(str(path), is_ours=True)
         with suppress(DebateError):
@@ -343,12 +343,12 @@ def from_file(path: str) -> tuple[SetupFile, SetupState]:
     and left as it is, and the answers are saved in another."""
     if not os.path.exists(path):
         return SetupFile(path), SetupState()
-    setup_file = SetupFile(path, is_ours=_is_own(Path(path)))  # ours, even if the user names it
+    setup_file = SetupFile(path, is_ours=is_own(Path(path)))  # ours, even if the user names it
     state = setup_file.load()
     return setup_file if setup_file.saved else new_file(), state
 
 
-def _is_own(path: Path) -> bool:
+def is_own(path: Path) -> bool:
     """Whether a file has a name that `new_file` gives."""
     return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_SUFFIX)}", path.name) is not None
 

@@ -53,6 +53,8 @@ _ORDINARY = re.compile(
 """Names of hosts, models, files and versions (`eu-west-1`, `gpt-5.1`, `2026-01-02`), paths, addresses, sentences."""
 _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\n""")
 """The text between the words of a value, also of one in JSON."""
+_AFTER_NAME = re.compile(r"[:=&]+")
+"""The text between names and values within a word, as in `session=KEY`."""
 
 _FIRST_COMMENTS = re.compile(r"(?:(?:#.*)?\n)*")
 """The comments with which a YAML file begins."""
@@ -84,12 +86,24 @@ def secrets(name: str, value: str) -> Iterator[str]:
         for line in value.splitlines():
             yield from _keys_in(line.partition(":")[2])
     elif _NAMED_LIKE_KEYS.search(name):
-        yield from filter(_looks_random, {value.strip(), *_BETWEEN.split(value)})
+        yield from filter(_looks_random, {value.strip(), *_BETWEEN.split(value), *_named_keys(value)})
 
 
 def _keys_in(value: str) -> Iterator[str]:
-    """A value that holds a key, and each of its words, such as the key in `Bearer KEY`."""
+    """A value that holds a key, and each of its words, such as the key in `Bearer KEY` or in `session=KEY`."""
     yield from filter(_may_be_key, {value.strip(), *_BETWEEN.split(value)})
+    yield from _named_keys(value)
+
+
+def _named_keys(value: str) -> Iterator[str]:
+    """The parts of words that look like keys, without names before them."""
+    for word in _BETWEEN.split(value):
+        yield from filter(_looks_random, _AFTER_NAME.split(word))
+
+
+def _is_key_alone(secret: str) -> bool:
+    """Whether a secret is a key without words that everybody may know. The key of one with words is a secret too."""
+    return not _BETWEEN.search(secret) and not set(_named_keys(secret)) - {secret}
 
 
 def _may_be_key(value: str) -> bool:
@@ -161,7 +175,8 @@ class Redactor:
     """Takes certain secrets out of texts."""
 
     def __init__(self, secrets: Iterable[str]):
-        secrets = [part for secret in secrets for part in _parts(secret)]
+        self._secrets = [*secrets]
+        secrets = [part for secret in self._secrets for part in _parts(secret)]
         self._forms = sorted({form for secret in secrets for form in encoded_forms(secret)}, key=len, reverse=True)
         self._keys = {key for secret in secrets if len(key := searchable(secret)) >= _SHORTEST}
         self._begins: dict[str, list[str]] = {}
@@ -237,6 +252,8 @@ class Redactor:
 
     def _unfinished(self, text: str) -> Iterator[_Beginning]:
         """Every end of a text that may continue as a secret, and the longest end that may continue as an escape."""
+        if not self._forms:
+            return
         if AS_READ.fullmatch(only := searchable(text)):  # most pieces of a stream: there is one reading
             if found := [*self._beginnings(only)]:
                 starts = DecodedText.of(text).starts
@@ -274,14 +291,20 @@ class Redactor:
         held_from = next((start for start, stop in self._spans(text) if start < held_from < stop), held_from)
         return self(text[:held_from]), text[held_from:]
 
+    @cached_property
+    def _keys_alone(self) -> Redactor:
+        keys = [secret for secret in self._secrets if _is_key_alone(secret)]
+        return self if len(keys) == len(self._secrets) else Redactor(keys)
+
     def cut(self, text: str) -> str:
-        """`text`, which is cut off: if it ends with half of a secret or more, that is redacted too. A shorter beginning
-        is kept: who writes texts that are shown would see at which letter it stops being one, and find the next."""
+        """`text`, which is cut off: if it ends with half of a key or more, that is redacted too. A shorter beginning
+        is kept: who writes texts that are shown would see at which letter it stops being one, and find the next. So
+        would who knows the words of a secret around its key: half of the words and the key together says nothing."""
         text = self(text)
         end_from = max(0, len(text) - _MAX_HELD)
         known_places = (
             end_from + beginning.place
-            for beginning in (self._unfinished(text[end_from:]) if self._forms else ())
+            for beginning in self._keys_alone._unfinished(text[end_from:])
             if beginning.length >= beginning.whole / 2
         )
         place = min(known_places, default=None)
