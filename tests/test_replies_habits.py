@@ -321,7 +321,7 @@ def test_a_tag_beside_a_ballot_is_the_reason(form: str) -> None:
 @for_each(ASKED_AGAIN.values())
 def test_a_winner_is_never_guessed(text: str) -> None:
     """Where a winner is missing or contradictory, or the reply is not whole, it is refused and asked for again."""
-    with pytest.raises(BadReply, match="within other braces, and so does not count" if '"draft' in text else ""):
+    with pytest.raises(BadReply, match="within other braces, and so does not count" if '"draft' in text else None):
         read(text, FINAL)
 
 

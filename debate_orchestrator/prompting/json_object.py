@@ -80,7 +80,7 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     if code is not None and not part and _faulty_object(cleaned, code):
         raise NotAlone("a tag of private reasoning stands around or beside the JSON object")
     if code is not None:
-        if part and len(next(_holding_braces(public, code))) > 1:
+        if part and next(_holding_objects(public, code))[1] > 1:
             raise NotAlone("the JSON object with the code stands within other braces")
         value, problem = _strict(part or bare)
         if not part or not problem:
@@ -143,25 +143,25 @@ def _starts(text: str, code: ReplyCode | None) -> list[int]:
     """The braces at which the object of a reply may begin: with a code, that of the outermost object that holds it."""
     if code is None:
         return [brace.start() for brace in islice(re.finditer(r"\{", text), _MAX_STARTS)]
-    return sorted({braces[0] for braces in _holding_braces(text, code) if braces})
+    return sorted({start for start, depth in _holding_objects(text, code) if depth})
 
 
-def _holding_braces(text: str, code: ReplyCode) -> Iterator[list[int]]:
-    """At each place of the code the open braces of the object that holds it, maybe as a part of another object, which
-    may call it a draft: the outermost first. An open brace in prose, or of an object that is cut off, holds none."""
-    braces, index = list[int](), 0
+def _holding_objects(text: str, code: ReplyCode) -> Iterator[tuple[int, int]]:
+    """For each place of the code the start of the outermost object that holds it, and the number of objects that do:
+    an outer one may call its part a draft. An open brace in prose, or of an object that is cut off, holds nothing."""
+    braces, outermost, index = list[int](), list[int](), 0
     for place in islice(re.finditer(code.text, text, re.IGNORECASE), _MAX_STARTS):
         # Outside objects, a quotation mark may have no other.
         while sign := (_BRACE_OR_TEXT if braces else _BRACE).search(text, index, place.start()):
             index = sign.end()
             if sign[0] == "{":
+                is_inner = braces and _BEFORE_VALUE.search(text, max(0, sign.start() - 200), sign.start())
+                outermost.append(outermost[-1] if is_inner else len(braces))
                 braces.append(sign.start())
             elif sign[0] == "}":
-                braces.pop()
-        outer = len(braces) - 1
-        while outer > 0 and _BEFORE_VALUE.search(text, max(0, braces[outer] - 200), braces[outer]):
-            outer -= 1
-        yield braces[max(outer, 0) :]
+                braces.pop(), outermost.pop()
+        depth = len(braces) - outermost[-1] if braces else 0
+        yield (braces[-depth] if depth else 0), depth
 
 
 def _faulty_object(text: str, code: ReplyCode | None) -> str:
@@ -170,11 +170,11 @@ def _faulty_object(text: str, code: ReplyCode | None) -> str:
     first, last = text.find("{"), text.rfind("}")
     if code is not None:
         places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE)]
-        braces = next(_holding_braces(text, code), [])
-        if len(places) < 2 or not braces:
+        first, depth = next(_holding_objects(text, code), (0, 0))
+        if len(places) < 2 or not depth:
             return ""
-        first, last = braces[0], places[-1][1] - 1
-        for _ in braces:
+        last = places[-1][1] - 1
+        for _ in range(depth):
             last = text.find("}", last + 1)
     return text[first : last + 1] if 0 <= first < last else ""
 
