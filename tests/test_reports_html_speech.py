@@ -75,7 +75,7 @@ def test_a_speech_keeps_its_shape() -> None:
     assert made == (
         "<p>One <strong>two</strong> <em>three</em> <code>four</code>.</p>\n<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"
         '<ol>\n<li value="3">c</li>\n</ol>\n<blockquote>\n<p>d</p>\n</blockquote>\n<pre><code>e\n</code></pre>\n'
-        '<p><a href="https://example.org/g" rel="nofollow noopener noreferrer">f</a> “h”</p>\n'
+        '<p><a href="https://example.org/g" rel="nofollow noopener noreferrer">f</a> (example.org) “h”</p>\n'
     )
 
 
@@ -146,7 +146,7 @@ def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> No
 
 
 def test_links_hide_nothing() -> None:
-    """A title is after its link, and a link without words, or with the address of another host, shows its own."""
+    """A title and its host are behind each link, and a link without words shows its address."""
     made = block("[](https://e.example/Judge) [\u2800](https://e.example/order) [a](https://e.example 'not so')")
     other_host = block("[https://good.example/x](https://e.example/y) [www.e.example](https://www.e.example/)")
     page = lxml.html.fromstring(f"<div>{made}{writer.line('[.](https://e.example/line)')}</div>")
@@ -154,9 +154,12 @@ def test_links_hide_nothing() -> None:
     assert page.xpath("//@title") == []
     assert ">  https://e.example/not</a>" in block("[&#x3164;](https://e.example/not)")
     assert page.text_content() == (
-        "https://e.example/Judge \u2800 https://e.example/order a “not so”\n. https://e.example/line"
+        "https://e.example/Judge (e.example) \u2800 https://e.example/order (e.example) a (e.example) “not so”\n"
+        ". https://e.example/line (e.example)"
     )
-    assert lxml.html.fromstring(other_host).text_content() == "https://good.example/x https://e.example/y www.e.example"
+    assert lxml.html.fromstring(other_host).text_content() == (
+        "https://good.example/x (e.example) www.e.example (www.e.example)"
+    )
 
 
 TABLE = "a | b{}\n---|---\nx | y | HIDDEN"

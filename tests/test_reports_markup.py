@@ -87,7 +87,7 @@ AS_THEY_ARE = (
     "a | b\n--- | ---\n1 | 2",
     "As the RFC says:\n\n> A quotation, with **weight**.\n\nSo it is.",
     '```\n# a comment\nif a < b:\n    print("<b>", "---")\n---\n```\n\nAfter it.',
-    "See [RFC 9113](https://rfc-editor.org/rfc/rfc9113) or [write](mailto:a@example.org).",
+    "See [RFC 9113](https://rfc-editor.org/rfc/rfc9113) (rfc-editor.org) or [write](mailto:a@b.io) (a@b.io).",
     "Run `echo $HOME`.\n\n    echo\n\n```\necho $A $B\n```",
     "Costs $5 to $10 [sic], see note [3], array[0], f(x), a_b_c and 2 * 3 * 4.",
 )
@@ -101,7 +101,7 @@ def test_harmless_speech_keeps_its_layout(text: str) -> None:
         for made in (quote_speech(text), text.replace("\n---\n```", "\n```"))
     ]
     assert kinds[0] == kinds[1]
-    assert unquoted(quote_speech(text)) == text
+    assert unquoted(quote_speech(text)) == re.sub(r"(\]\([^)]*\)) (\([^)]*\))", r"\1 \2 \2", text)
 
 
 QUOTED = {  # a bar stands for a character that is not seen
@@ -110,7 +110,7 @@ QUOTED = {  # a bar stands for a character that is not seen
     "Final Verdict\n---": "> Final Verdict\n> ¦---",
     "**Scores:** 9\n\n*The winner is B*": "> **Scores:** 9\n>\n> *The winner is B*",
     "x <b>y</b> `<b>`": "> x <¦b>y<¦/b> `<¦b>`",
-    "![x](https://example.org/x.png)": "> ¦!¦[x](https://example.org/x.png)",
+    "![x](https://example.org/x.png)": "> ¦!¦[x](https://example.org/x.png) (example.org)",
     "[!NOTE]\nx": "> [¦!NOTE]\n> x",
     "[x](javascript:y)": "> [x]¦(javascript:y)",
     "[a]: https://example.org": "> [a]¦: https://example.org",
@@ -225,12 +225,12 @@ LINES = {
     "```": "\\`\\`\\`",
     "a | `b|c`": "a \\| \\`b\\|c\\`",
     "[R1 - ROUND 1] and [x]": "[R1 - ROUND 1] and \\[x\\]",
-    "[x](https://a.example/b_(c)) http://a.example": "[x](https://a.example/b_(c)) http\\://a.example",
+    "[x](https://a.example/b_(c)) http://a.example": "[x](https://a.example/b_(c)) (a.example) http\\://a.example",
     "<mailto:x/onfocus=y>": "&lt;mailto:x/onfocus=y\\>",
     "2024 was a year. 2026-02-03": "2024 was a year. 2026-02-03",
     "two\nlines": "two lines",
     "a ==x== and a == b": "a =\u2060=x=\u2060= and a == b",
-    "[[a b]](https://a.example/)": "[\u2060[a b]](https://a.example/)",
+    "[[a b]](https://a.example/)": "[\u2060[a b]](https://a.example/) (a.example)",
     "\u200b": "",
     ": x": "\u2060: x",
     "![x](https://a.b/c)": "\u2060!\\[x\\](https\\://a.b/c)",
@@ -238,8 +238,8 @@ LINES = {
     "*x*~~,a~~ b": "x~~\u2060,a~~ b",
     "~~a(~~*x*": "~~a(\u2060~~x",
     '[x](https://a.b/c "t")': '\u2060\\[x\\](https\\://a.b/c "t")',
-    "[^x](https://a.b/c)": "[\u2060^\u2060x](https://a.b/c)",
-    "[!x](https://a.b/c)": "[\u2060!x](https://a.b/c)",
+    "[^x](https://a.b/c)": "[\u2060^\u2060x](https://a.b/c) (a.b)",
+    "[!x](https://a.b/c)": "[\u2060!x](https://a.b/c) (a.b)",
 }
 
 
@@ -473,28 +473,21 @@ def test_what_a_program_hides_is_parted(text: str) -> None:
         assert shown_text(one).removeprefix("> ").replace("\\", "") == text
 
 
-MAILTO = "a@evil.example a@evil.example?cc=a@bank.com a@evil.example,a@bank.com a@bank.com?cc=x%40y.z"
-HOSTS = {
-    **{f"[bank{dot}com](https://evil.example)": "evil.example" for dot in ".。\u318d\u2218"},
-    "[b**ank.c**om](https://evil.example)": "evil.example",
-    "[`bank`.com](https://evil.example)": "evil.example",
-    "[bank\\.com](https://evil.example)": "evil.example",
-    "[https：//bank.com/x](https://evil.example)": "evil.example",
-    "[at b\u0430nk.com](https://bank.com)": "bank.com",
-    "[evil.example@bank.com](https://evil.example)": "evil.example",
-    "[10.0.0.1](https://evil.example)": "evil.example",
-    "[bank.com](https://bank.com@evil.example)": "evil.example",
-    **{f"[a@bank.com](mailto:{to})": to for to in MAILTO.split()},
-    "[evil.example/a.html](https://www.evil.example/b.html)": "",
-    "[RFC 9113, v1.2 e.g.](https://rfc-editor.org/rfc9113.html)": "",
+ODD_ADDRESSES = {
+    "https://evil.example/x": "evil.example",
+    "https://bank.com@evil.example": "evil.example",
+    "https:///evil.example/@bank.com": "///evil.example/@bank.com",  # browsers skip the third slash
+    f"https://evil.example/{'x' * 2_000}@bank.com": "evil.example",
+    "mailto:evil%2540evil.example@bank.com": "evil%2540evil.example@bank.com",
+    "mailto:a@bank.com?cc=x%40y.z": "a@bank.com?cc=x%40y.z",
 }
 
 
-@for_each(HOSTS.items())
-def test_a_link_that_names_another_host_shows_its_own(link: tuple[str, str]) -> None:
-    """Whatever way a host is written in the words of a link, the host that it leads to follows; else nothing does."""
-    text, host = link
-    after = f"{text} ({host})" if host else text
-    assert shown_text(quote_speech(text)) == f"> {after}"
-    line = after.replace("b**ank.c**om", "bank.com").replace("\\", "")
-    assert shown_text(inline_markdown(text)) == line.replace("https：//", "https：\\//").replace("：\\", "：")
+@for_each(ODD_ADDRESSES.items())
+def test_behind_each_link_stands_its_host(link: tuple[str, str]) -> None:
+    """Whatever the words of a link look like, and what touches them: its host is shown, of mail the address."""
+    url, host = link
+    for words in ("bank.com", "bank\u06f0com", "10.0.0.1", "the report", "evil.example"):
+        for text in (f"see [{words}]({url})", f"see.[{words}]({url}).com"):
+            for made in (quote_speech(text).removeprefix("> "), inline_markdown(text)):
+                assert shown_text(made) == text.replace(f"({url})", f"({url}) ({host})"), text

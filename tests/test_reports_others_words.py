@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from core.folding import rejected_event
-from corpus import for_each
 from others_words import MARK, among_own_words, in_html, in_json, in_markdown, marked
 from reviewers import ballot_for, gather_ballots, review_form
 from scripted_debates import FETCHED, Cast, check, checks, entries, events
@@ -20,8 +19,7 @@ from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import json_report, markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.compare import compare
-from debate_orchestrator.reports.html import page, writer
-from debate_orchestrator.reports.markup import inline_markdown, quote_speech
+from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.sanitize import quoted
@@ -163,18 +161,3 @@ def test_a_name_that_a_server_states_stays_in_its_quotation_marks() -> None:
 def test_the_search_finds_what_it_looks_for(line: str, is_among: bool) -> None:
     """The check itself tells a line with a text among the program's words from one without."""
     assert among_own_words(line) == is_among
-
-
-@for_each(["[git**hub**](/)[.com](/)", "[github](/).com", "git[hub](/)[.c](/)om", "[https:/](/)[/github](/)[.com](/)"])
-def test_links_that_touch_name_a_host_together(text: str) -> None:
-    """What stands right before and behind a link belongs to the host that a reader sees in its words."""
-    linked, count = text.replace("(/)", "(https://evil.example/)"), text.count("(/)")
-    assert [function(linked).count(" (evil.example)") for function in (quote_speech, inline_markdown)] == [count] * 2
-    assert [function(linked).count(" https://evil.example/") for function in (writer.speech, writer.line)] == [
-        count
-    ] * 2
-    hardly_apart = "[github](https://evil.example/)\u200a[.com](https://evil.example/)"
-    assert quote_speech(hardly_apart).count(" (evil.example)") == 2
-    assert writer.speech(hardly_apart).count(" https://evil.example/") == 2
-    apart = "[github](https://evil.example/) [.com](https://evil.example/), [it](https://a.example/x). And."
-    assert inline_markdown(apart) == apart

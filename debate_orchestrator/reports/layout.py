@@ -77,7 +77,6 @@ def of_line(text: str, *, for_markdown: bool = False) -> list[Token]:
     if not _is_laid_out(text):
         return []
     (line,) = parser(of_lines=True, for_markdown=for_markdown).parseInline(text, {})
-    note_what_touches_links(line.children or [])
     return [] if _is_deep([line]) else [token for token in line.children or [] if token.tag not in ("em", "strong")]
 
 
@@ -119,51 +118,6 @@ def _shown(tokens: Sequence[Token]) -> Iterator[str]:
 def words_in(text: str) -> list[str]:
     """The runs of letters and digits that are seen in a text, however its characters and addresses are written."""
     return re.findall(r"[^\W_]+", sanitize.sanitize(unquote(unescape(text))).casefold())
-
-
-_MAX_HOST_LENGTH = 253
-_TOUCHING = "touching"
-
-
-def note_what_touches_links(tokens: Sequence[Token]) -> None:
-    """Notes at each link of a line the text right before and behind it, up to a blank (see `names_another_host`)."""
-    places, text = list[tuple[Token, int]](), ""
-    for token in tokens:
-        text += "\n" if token.type in ("softbreak", "hardbreak") else token.content
-        if token.type in ("link_open", "link_close"):
-            places.append((token, len(text)))
-    for (token, start), (_, end) in zip(places[::2], places[1::2], strict=False):
-        token.meta[_TOUCHING] = touching(text[max(0, start - _MAX_HOST_LENGTH) : start], text[end:][:_MAX_HOST_LENGTH])
-
-
-def touching(before: str, after: str) -> tuple[str, str]:
-    """What of the texts on both sides of another touches it."""
-    return re.split(_BLANK, before)[-1], re.split(_BLANK, after, maxsplit=1)[0]
-
-
-def touching_link(token: Token) -> tuple[str, str]:
-    """What was noted at a link."""
-    before, after = token.meta.get(_TOUCHING, ("", ""))
-    return before, after
-
-
-_NARROW = "\u2006\u2009\u200a\u202f"
-"""Blanks that are hardly seen."""
-_BLANK = rf"[^\S{_NARROW}]"
-_DOTS = str.maketrans(dict.fromkeys("。·•‧∙⋅∘ꓸ۔܁⸳⸱⸰ᐧꞏ･ㆍ።॰᠄٠𐄁\u05c5", ".") | dict.fromkeys(_NARROW, ""))
-"""Characters that are read as the dot of a host, or are one in an address, and those that are not read."""
-_HOST = re.compile(r"(?<![\w-])((?:[\w-]+\.){1,20}[^\W\d_][\w-]+|\d{1,3}(?:\.\d{1,3}){3})(?:[:/]\S*)?")
-"""What looks like a host in the text of a link, and its path: `label.tld`, or four numbers."""
-
-
-def names_another_host(text: str, url: str, around: tuple[str, str] = ("", "")) -> bool:
-    """Whether the text of a link, as it is shown, names a host other than the one that it leads to, alone or with the
-    text `around` it that touches it."""
-    if any(around) and names_another_host(around[0] + text + around[1], url):
-        return True
-    plain = sanitize.INVISIBLE.sub("", sanitize.normalize_unicode(text.translate(_DOTS))).translate(_DOTS).casefold()
-    own = host_of(url) or (url.partition("?")[0].rpartition("@")[2] if unquote(url).count("@") == 1 else "")  # a letter
-    return any(host.removeprefix("www.") != own.casefold().removeprefix("www.") for host in _HOST.findall(plain))
 
 
 def host_of(url: str) -> str | None:

@@ -49,10 +49,6 @@ _STRUCTURE = re.compile(
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have, and links."""
-_NOT_SHOWN = re.compile(rf"\]\({PLAIN_ADDRESS}\)|[\[*_~`\\]")
-"""Marks of links and emphasis, which a reader does not see."""
-_MAX_AROUND = 600
-"""Characters before and after a link in which a host is looked for, with the addresses of other links."""
 _BOX = r"!|\?\?\?|===|///|%(?=.)|\+\+\+|\([^()\n]*\)=|~(?=[ \t])|\(@[\w-]*\)"
 """What begins a box, which may be folded or covered, a comment, a mark of a place, a definition, a numbered example."""
 _HEADING = re.compile(
@@ -143,25 +139,13 @@ def _apart(text: str) -> str:
 
 def _separated(found: re.Match[str]) -> str:
     """What was found with a word joiner after it; a link that may stay is made again."""
-    return (
-        f"{found[0]}{_JOINER}"
-        if found["to"] is None
-        else _link(
-            _STRUCTURE.sub(_separated, found["text"]),
-            *(found["to"], _NOT_SHOWN.sub("", found["text"])),
-            layout.touching(
-                _NOT_SHOWN.sub("", found.string[max(0, found.start() - _MAX_AROUND) : found.start()]),
-                _NOT_SHOWN.sub("", found.string[found.end() : found.end() + _MAX_AROUND]),
-            ),
-        )
-    )
+    if found["to"] is None:
+        return f"{found[0]}{_JOINER}"
+    return _link(_STRUCTURE.sub(_separated, found["text"]), found["to"])
 
 
-def _link(text: str, url: str, words: str, around: tuple[str, str]) -> str:
-    """A link of a speaker's with this text. If its words, or they with what touches them, name another host than its
-    own, that follows."""
-    if not layout.names_another_host(words, url, around):
-        return f"[{text}]({url})"
+def _link(text: str, url: str) -> str:
+    """A link of a speaker's with this text. Its host follows, of mail its address: words can look like any other."""
     return f"[{text}]({url}) ({escaped(urlsplit(url).hostname or url.partition(':')[2])})"
 
 
@@ -252,7 +236,7 @@ def _pieces(tokens: Iterator[Token]) -> Iterator[tuple[bool, str]]:
             if url and not title and not is_image and layout.words_in(words) and not _ADDRESS_IN_WORDS.search(words):
                 label = _written(inside)
                 label = f"{_JOINER}{label}" if label[0] in "^![" else label
-                yield True, _link(label, url, words, layout.touching_link(token))
+                yield True, _link(label, url)
             else:
                 yield from ((False, "["), *_pieces(iter(inside)))
                 yield False, f']({url} "{title}")' if title else f"]({url})"

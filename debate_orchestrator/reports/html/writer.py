@@ -227,21 +227,19 @@ def _restyle(tokens: Sequence[Token]) -> None:
 
 
 def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The content of a line, with links that hide nothing: their titles, and addresses without text, are shown."""
-    href, title, text, around = "", "", "", ("", "")
-    layout.note_what_touches_links(tokens)
+    """The content of a line, with links that hide nothing: their hosts and titles, and addresses without text, are
+    shown."""
+    href, title, text = "", "", ""
     for token in tokens:
         if token.type == "link_open":
             href, title, text = str(token.attrs.get("href", "")), str(token.attrs.get("title", "")), ""
-            token.attrs, around = {"href": href, "rel": REL} if href else {}, layout.touching_link(token)
-        elif token.type == "link_close" and (
-            not layout.words_in(text) or layout.names_another_host(text, href, around)
-        ):
+            token.attrs = {"href": href, "rel": REL} if href else {}
+        elif token.type == "link_close" and not layout.words_in(text):
             yield Token("text", "", 0, content=f" {href}" if text else href)
         text += token.content
         yield token
-        if token.type == "link_close" and title:
-            yield Token("text", "", 0, content=f" “{title}”")
+        if token.type == "link_close":
+            yield Token("text", "", 0, content=f" ({layout.host_of(href)})" + (f" “{title}”" if title else ""))
 
 
 def _redact(tokens: Sequence[Token]) -> None:
