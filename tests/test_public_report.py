@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import chat_server
 import debates
@@ -15,7 +16,7 @@ from debate_orchestrator.core.events import Noted, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import spec_in
 from debate_orchestrator.reports.report_files import read_checksum
-from debate_orchestrator.web.runs import StreamedReply
+from debate_orchestrator.web.live import Viewers
 
 
 def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,13 +40,30 @@ def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypa
     assert checksum is not None and checksum.fits
 
 
-def test_visitors_see_whole_speeches(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is held back of one that is being written would tell them which guess of a key is right."""
-    begun = list[str]()
-    monkeypatch.setattr(StreamedReply, "__init__", lambda reply, debate, turn: begun.append(turn.id))
-    with visiting_public() as visitor:
+@pytest.mark.parametrize("key", [None, "k7-Wq9!xZ2pL0v"])
+def test_visitors_see_whole_speeches_where_a_key_is_known(
+    here: Path, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    """What is held back of one that is being written would tell them which guess of a key is right: with a key in the
+    environment only its heading is there before its end. Without one its words come as they are written."""
+    monkeypatch.setattr("debate_orchestrator.web.runs._FLUSH_SECONDS", 0.01)
+    if key:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+    speeches = list[dict[str, str]]()
+
+    def broadcast(viewers: Viewers, kind: str, data: Any) -> None:
+        speeches.extend([data] if kind == "text" else [])
+
+    monkeypatch.setattr(Viewers, "broadcast", broadcast)
+    Path("speaks.sh").write_text("echo First words are said.; sleep 0.2; echo And the last ones.", encoding="utf-8")
+    program = f"command:sh {Path('speaks.sh').resolve()}"
+    cast = {"a": program, "b": program, "judge": "rehearse"}
+    about = {"about": "A program", "cast": cast, "issues": False, "brief": False, "free": True}
+    with visiting_public(rules(offers={"own": about})) as visitor:
         visitor.until(visitor.started(), "Complete")
-    assert begun == []
+    assert any(data["heading"].endswith("Researcher B") for data in speeches)
+    texts = {data["text"].strip() for data in speeches}
+    assert texts == {""} if key else texts >= {"", "First words are said."}
 
 
 def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:

@@ -186,6 +186,11 @@ class Redactor:
                 self._begins.setdefault(form[:length], []).append(form)
         self._first = re.compile("|".join(re.escape(form) for form in self._begins if len(form) == 1))
 
+    @property
+    def knows_none(self) -> bool:
+        """Whether no secret is known, so that nothing is taken out or held back."""
+        return not self._secrets
+
     @cached_property
     def _escaped_keys(self) -> list[EscapedKey]:
         return [*map(EscapedKey, self._keys)]

@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from debate_orchestrator.core import rapporteur
-from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.events import CallIntended, Event
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
@@ -43,7 +43,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.log import log_error, log_line
 from debate_orchestrator.util.messages import Notify, ignore
-from debate_orchestrator.util.redact import StreamRedactor
+from debate_orchestrator.util.redact import StreamRedactor, redactor
 from debate_orchestrator.web import blocks
 from debate_orchestrator.web.live import LiveBlocks, Viewers, message
 from debate_orchestrator.web.people import BrowserPeople
@@ -220,8 +220,7 @@ class ServedDebate:
             if session.state.due:
                 must_be_callable(session.state.cast, people=True)
             providers = seat_providers(session, turn_taker=self.turn_taker, on_event=self._on_event)
-            on_text = self._on_text if self._shows_unfinished else None
-            options = RunOptions(on_event=self._on_event, on_text=on_text, stop=self._stop)
+            options = RunOptions(on_event=self._on_event, on_text=self._on_text, stop=self._stop)
             await drive(session, providers, options)
             if not session.state.due:
                 await in_debate_pool_to_end(lambda: finish(session))
@@ -248,25 +247,31 @@ class ServedDebate:
     def _on_event(self, debate: DebateState, event: Event) -> None:
         for turn in [turn for turn in self._streamed_replies if turn in debate.replies]:
             del self._streamed_replies[turn]
+        if isinstance(event, CallIntended) and event.turn_id in {turn.id for turn in debate.due}:
+            self._write_on(debate, debate.turns[event.turn_id])
         self.blocks.update(debate)
         self.turn_taker.notify(debate)
         self._send_status()
 
     def _on_text(self, turn: Turn, piece: str) -> None:
         assert self.current is not None
-        debate = self.current.state
-        if debate.shape(turn) is not None or not piece:
+        if piece and (self._shows_unfinished or redactor().knows_none):
+            self._write_on(self.current.state, turn, piece)
+
+    def _write_on(self, debate: DebateState, turn: Turn, piece: str = "") -> None:
+        """Sends the heading of a speech that is being written, and the next piece of it."""
+        if debate.shape(turn) is not None:
             return
         if turn.id not in self._streamed_replies:
             self._streamed_replies[turn.id] = StreamedReply(debate, turn)
-        self._streamed_replies[turn.id].pieces.append(piece)
+        self._streamed_replies[turn.id].pieces += filter(None, [piece])
         if self._flush is None:
             self._flush = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._send_text)
 
     def _send_text(self) -> None:
         self._flush = None
         for streamed_reply in self._streamed_replies.values():
-            if streamed_reply.pieces:
+            if streamed_reply.pieces or not streamed_reply.is_announced:
                 start = streamed_reply.take()
                 is_news = start < len(streamed_reply.shown) or not streamed_reply.is_announced
                 if is_news and self._may_show(streamed_reply.turn):
@@ -344,8 +349,9 @@ class ServedDebates:
         self, explain: Explain = error_sentences, notify: Notify = log_line, *, shows_unfinished: bool = True
     ) -> None:
         """`explain` says to viewers why a debate is paused; `notify` gets what the owner should know, a line each.
-        `shows_unfinished` is whether viewers see speeches as they are written. This leaks: text that may begin a secret
-        is held back, so a viewer who gets guesses quoted in a speech can see which guess is right."""
+        `shows_unfinished` is whether viewers see speeches as they are written although secrets are known. This leaks:
+        text that may begin a secret is held back, so a viewer who gets guesses quoted in a speech can see which guess
+        is right."""
         self.forms = FormSubmissions()
         self._by_journal: dict[str, ServedDebate] = {}
         self._journal_locks = WeakValueDictionary[str, asyncio.Lock]()

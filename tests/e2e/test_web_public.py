@@ -83,6 +83,9 @@ def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
     return {"about": "Slow", "cast": {"a": program, "b": program, "judge": "rehearse"}, **settings}
 
 
+KEY = "k7-Wq9!xZ2pL0v"
+
+
 def seen(window: Any, is_seen: bool) -> None:
     """Brings a tab to the front, or puts it behind another, as far as its page can tell."""
     window.evaluate(
@@ -96,10 +99,11 @@ def seen(window: Any, is_seen: bool) -> None:
 
 def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
     """A second debate waits, says so, and begins on the page that is open; that of the third says that it is
-    next. No word is there before its speech is whole. However many tabs of a browser follow a debate, those that are
-    not seen keep none from loading, and each shows what happened when it is seen again. One that is one too many for
-    the server tries again."""
-    with served_public(folder, {"offers": {"slow": {**spoken(folder), "rounds": 1}}, "concurrency": 1}) as server:
+    next. With a key in the environment, a speech has its heading alone until it is whole. However many tabs of a
+    browser follow a debate, those that are not seen keep none from loading, and each shows what happened when it is
+    seen again. One that is one too many for the server tries again."""
+    offers = {"slow": {**spoken(folder), "rounds": 1}}
+    with served_public(folder, {"offers": offers, "concurrency": 1}, OPENAI_API_KEY=KEY) as server:
         home = f"http://127.0.0.1:{server.port}/"
         windows = [context.new_page() for _ in range(3)]
         for number, window in enumerate(windows):
@@ -123,6 +127,7 @@ def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
         refused.context.close()
         seen(tabs[0], True)
         tabs[0].get_by_text("Running", exact=True).wait_for()
+        tabs[0].locator(".writing h3").first.wait_for()
         assert not any("First comes" in tab.inner_text("main") for tab in tabs)
         let_go(folder, "0")
         for tab in (tabs[0], tabs[6]):
