@@ -184,9 +184,10 @@ def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
 
 
 def test_a_trusted_journal_is_not_asked_about_again(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Consent is remembered for the journal and for the user who gave it alone."""
+    """Consent is remembered for the journal and for the user who gave it alone. Where it can't be, that is said."""
     path = journal()
-    assert debate("resume", path, "--trust").code != 2
+    ran = debate("resume", path, "--trust")
+    assert ran.code != 2 and "remembered" not in ran.err
     assert Path("marker").exists()
     os.unlink("marker")
 
@@ -194,6 +195,9 @@ def test_a_trusted_journal_is_not_asked_about_again(debate: Run, monkeypatch: py
     assert Path("marker").exists()
     monkeypatch.setenv("XDG_STATE_HOME", str(Path("another").resolve()))
     assert debate("resume", path).code == 2
+    Path("another/debate-orchestrator").mkdir(parents=True, exist_ok=True)
+    Path("another/debate-orchestrator/trusted").write_text("in the way")
+    assert "could not be remembered" in debate("resume", path, "--trust").err
 
 
 def test_a_seat_that_is_recast(debate: Run) -> None:

@@ -56,6 +56,10 @@ class ConsentSource(NamedTuple):
     key: str
     """The key under which consent is remembered; empty if the file has no identity, so that nothing is remembered."""
 
+    @property
+    def is_journal(self) -> bool:
+        return self.key.startswith("journal ")
+
 
 def source_of_file(path: str) -> ConsentSource:
     """An answers file, identified by its path."""
@@ -97,13 +101,18 @@ def require_consent(
             raise BadSettings(f"{source.name} was not trusted, and nothing was done.")
     elif not trusted:
         risk_texts = "; ".join(risk.text for risk in risks_module.sort_risks(risks))
-        otherwise = "leave it" if source.key.startswith("journal") else "change it there, or give other values as flags"
+        otherwise = "leave it" if source.is_journal else "change it there, or give other values as flags"
         raise BadSettings(
             f"{source.name}: it {WANTS} and needs your consent ({risk_texts}). "
             f"If you trust all of it, {f'run `{consent_command}`' if consent_command else 'add --trust'}; "
             f"otherwise {otherwise}."
         )
-    remember(source, risks)
+    if not remember(source, risks) and source.is_journal:
+        print_status(
+            f"Your consent could not be remembered in {state_folder() or 'a state folder'}: the next command needs it "
+            "again, and `step`, which can't be given it, refuses. Try: let XDG_STATE_HOME name a folder that you can "
+            "write to."
+        )
 
 
 def require_consent_to_answers(
@@ -220,14 +229,17 @@ def unapproved_risks(source: ConsentSource, risks: Sequence[Risk]) -> list[Risk]
     return [risk for risk in risks if risk.digest not in approved_digests]
 
 
-def remember(source: ConsentSource, risks: Iterable[Risk]) -> None:
-    """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
-    digests, record = {risk.digest for risk in risks}, _record(source)
-    if record is None or (digests <= (before := _approved_digests(source)) and record.exists()):
-        return
+def remember(source: ConsentSource, risks: Iterable[Risk]) -> bool:
+    """Remembers that the user agreed to these risks. Returns False if that can't be written: the user is asked again
+    next time."""
+    digests, record, before = {risk.digest for risk in risks}, _record(source), _approved_digests(source)
+    if record is None or (digests <= before and record.exists()):
+        return record is not None
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | before)))
+        return True
+    return False
 
 
 def _approved_digests(source: ConsentSource) -> set[str]:
