@@ -100,6 +100,10 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
     assert (made.lines.concede, made.lines.decline) == (base.lines.concede, "No.")
     assert (list(made.shapes["final"]), made.shapes["ballot"]) == (["winner"], base.shapes["ballot"])
     assert (made.after, made.rounds.max_if_insisted, made.rubric) == ((), 8, base.rubric)
+    texts = "labels: {persisted: x, converged_again: y}\n"
+    for both in ("judge_count: 1\npanel: 3\n", "labels: {final: x}\nannouncements: {}\n", texts):
+        with pytest.raises(BadFormat, match=r"'(panel|labels|persisted)' is not a key here"):
+            loader.load(str(write_format(here / "both" / "mine", format_yaml=EXTENDING + both)))
 
 
 def test_former_names_are_read(here: Path) -> None:

@@ -45,6 +45,12 @@ def former_names(kind: type[BaseModel]) -> dict[str, str]:
     }
 
 
+def keys_of_today(data: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
+    """Keys of a mapping, which an earlier version may have written, to what they are called now. A mapping that has
+    both names of a key keeps both, so that the former one is refused."""
+    return {key: key if (name := names.get(key, key)) in data else name for key in data}
+
+
 def former_data(value: BaseModel, **options: Any) -> Any:
     """A value dumped under the names that earlier versions wrote, for digests that have to stay what they were."""
     return _in_former_names(value, value.model_dump(mode="json", **options))

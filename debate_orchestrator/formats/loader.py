@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format, slots_of
-from debate_orchestrator.core.former_names import former_names
+from debate_orchestrator.core.former_names import former_names, keys_of_today
 from debate_orchestrator.core.phases import NAME_PATTERN, AnnouncementTexts, Phase, judge_seats
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.shape_rules import Keys
@@ -228,10 +228,11 @@ def merge(
     base: dict[str, Any], base_locations: Locations, layer: dict[str, Any], layer_locations: Locations
 ) -> tuple[dict[str, Any], Locations]:
     """A format over the one that it extends. Former names become those of today, which the other has."""
-    names, text_names = former_names(Format), former_names(AnnouncementTexts)
-    layer = {names.get(key, key): value for key, value in layer.items()}
+    names = keys_of_today(layer, former_names(Format))
+    layer = {names[key]: value for key, value in layer.items()}
     if isinstance(texts := layer.get("announcements"), dict):
-        layer["announcements"] = {text_names.get(key, key): text for key, text in texts.items()}
+        text_names = keys_of_today(texts, former_names(AnnouncementTexts))
+        layer["announcements"] = {text_names[key]: text for key, text in texts.items()}
     layer_locations = {
         (*(names.get(key, key) for key in keys[:1]), *keys[1:]): at for keys, at in layer_locations.items()
     }

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
-from debate_orchestrator.core.former_names import former_data
+from debate_orchestrator.core.former_names import former_data, keys_of_today
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
@@ -309,11 +309,11 @@ def spec_from_data(data: Any, name: str) -> TournamentSpec:
 
 
 def _renamed(value: Any) -> Any:
-    """A mapping, which an earlier version may have written, with the keys of today. One that has both names of a key
-    keeps them, so that the former one is no key."""
+    """A mapping, which an earlier version may have written, with the keys of today."""
     if not isinstance(value, dict):
         return value
-    return {key if (name := FORMER_NAMES.get(key, key)) in value else name: item for key, item in value.items()}
+    names = keys_of_today(value, FORMER_NAMES)
+    return {names[key]: item for key, item in value.items()}
 
 
 def spec_from_text(text: str, name: str) -> TournamentSpec:
