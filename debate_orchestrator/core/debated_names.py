@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import tag_names_side
@@ -47,35 +47,25 @@ _ARTICLE = re.compile(
 def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
     """Whether one of these texts could mean something by a name, tag or letter of the sides, now or in pages that are
     quoted later."""
-    # Other names are words of the language, and pages will be quoted during the debate.
-    return not format.numbers_sides or format.quotes_pages or _could_name(format, [*map(_plain, debated)])
+    if not format.numbers_sides or format.quotes_pages:
+        return True  # its names are words of the language, or pages will be quoted during the debate
+    return not words_in_doubt(format, debated).isdisjoint(format.sides)
 
 
 def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
     """The names and labels of the sides that could be debated in these texts; and the sides themselves, if a letter or
-    a tag of either could be."""
+    a tag of one could be."""
     texts, seats = [*map(_plain, debated)], [format.seats[side] for side in format.sides]
-    names, labels = {seat.name for seat in seats}, {seat.side for seat in seats if seat.side}
-    found = {word for word in labels | (set() if format.numbers_sides else names) if _has_word(word, texts)}
-    if _could_name(format, texts):
-        found |= {*format.sides, *(names if format.numbers_sides and _has_word(_stem(format), texts) else ())}
-    return frozenset(found)
-
-
-def _could_name(format: Format, texts: Sequence[str]) -> bool:
-    """Whether one of these plain texts could mean something by a tag, a letter or a numbered name of the sides."""
-    seats = [format.seats[side] for side in (format.sides[0], format.sides[-1])]
-    ends = {seat.name.split()[-1] for seat in seats} if format.numbers_sides else set()
+    names = [seat.name.rsplit(maxsplit=1) if format.numbers_sides else (seat.name,) for seat in seats]
+    ends = {end for _, *end_words in names for end in end_words}
     letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
     tags = "|".join(map(_tag_pattern, seats))
-    if any(_has_letter(letters, _ARTICLE.sub(" ", text)) or re.search(tags, text) for text in texts):
-        return True
-    return bool(ends) and _has_word(_stem(format), texts) and _has_letter({*letters, *ends}, "\n".join(texts))
-
-
-def _stem(format: Format) -> str:
-    """The words that the sides' names begin with, if they differ in a letter or a number alone."""
-    return format.seats[format.sides[0]].name.rpartition(" ")[0]
+    has_name = any(_has_word(name[0], texts) for name in names)
+    has_letter = any(_has_letter(letters, _ARTICLE.sub(" ", text)) or re.search(tags, text) for text in texts)
+    has_letter = has_letter or bool(has_name and ends and _has_letter({*letters, *ends}, "\n".join(texts)))
+    found = {seat.side for seat in seats if seat.side and _has_word(seat.side, texts)}
+    found |= {seat.name for seat in seats if has_name and (has_letter or not ends)}
+    return frozenset(found.union(format.sides if has_letter else ()))
 
 
 def _has_word(word: str, texts: Iterable[str]) -> bool:

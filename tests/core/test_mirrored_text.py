@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from journals import EARLIER
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.debated_names import could_name_sides
+from debate_orchestrator.core.debated_names import could_name_sides, words_in_doubt
 from debate_orchestrator.core.events import ContextFile, EarlierDebate, IssuesChanged
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
@@ -279,6 +279,9 @@ def test_what_is_debated_could_have_a_sides_name() -> None:
     ):  # fmt: skip
         assert [text for text in texts if could_name_sides(loader.load(name), [text]) is not expected] == [], name
     assert could_name_sides(Format.model_validate(PLAIN), ["Is it so?"])
+    named = Format.model_validate(PLAIN)
+    by_text = {"Is it so?": set(), "Is ANNA right?": {"Anna", "Ben"}, "Annabel left": set(), "Is B?": {"a", "b"}}
+    assert {text: words_in_doubt(named, [text]) for text in by_text} == by_text
     numbered = ({**PLAIN["seats"][side], "name": f"Speaker {n}"} for n, side in enumerate("ab", start=1))
     rules = make_format(seats={**dict(zip("ab", numbered, strict=True)), "judge": PLAIN["seats"]["judge"]})
     assert [could_name_sides(rules, [text]) for text in ("In 1 of 2", "Speakers 1 and 2")] == [False, True]
