@@ -15,11 +15,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic_core import to_json
-
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.former_names import former_data
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader
@@ -68,13 +65,13 @@ _MAX_SHOWN = 5
 
 _EARLIER_DIGESTS = frozenset(
     {
-        "1ce91a471b29f1be401c90434aeb5f36fd5397d688a9ccd5cf88e9ad3731883d",  # adversarial
-        "bb1cccfc84d7376927058829325fab50e307f254188eb34b95d85357116baed2",  # adversarial
-        "cbfe0e207c040aa20a0b4a8355d38f11e3f7b9aa049460f14b893a9ec9315482",  # claim
-        "fc056b1b1619d2a0513699177861678b1fbb7f20600031485a358fbf9cc7c394",  # conversation
-        "77b440f57847481aa91cde4315a846e9f37499e5bd3b3a5e9846d9cea40d9d2e",  # panel
-        "391a97def5e3bcbae0a2da0821dc2562cda14dd18dcfc8aef748c12ec9a06400",  # question
-        "3334efa6bb1d0ccc8f0ea06b98b15438aeaefb2641e1f15401c249c1ae04cb10",  # transcript
+        "8b15ab2eaf065a04d252f5978c911dd3fcfd8cd2c330476a103d76e298c14ba5",  # adversarial
+        "c950949d3b3be6a79055ae310df75807711e7b9783796d5edca52813c0c941d3",  # adversarial
+        "e350d8d5db61e74110178187a626eeac80a4482e138a8cdda7e53d8982271653",  # claim
+        "1e3ac521b8ded8fc8bb51f6a92996853fc9a51d28b8b161f4c98d92742333693",  # conversation
+        "c85eca9b913b3bf5922f863e3fec41da1208125d5ce9cfd5932d993f413d001a",  # panel
+        "73704f51ba46a6f6a0f2ecedc58ade6acd5662e2ad209bb91c41cbe6e34a0a65",  # question
+        "e8bcb45d0736a4c63c3898b1797f7b9bdd2518b92317e7755a0282fc3bbe2185",  # transcript
     }
 )
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
@@ -206,7 +203,7 @@ def _of_report(report: str, where: str) -> tuple[Risk, ...]:
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
     """The risk of a format that does not come with this program, as journals and tournaments carry it: its words."""
     if not _is_shipped(format, templates):
-        content = f"{to_json(former_data(format)).decode()}{sorted(templates.items())}"
+        content = f"{format.model_dump_json()}{sorted(templates.items())}"
         digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
         yield Risk(kind="format", where="format", what=f"{format.name} in the journal ({digest[:12]})")
 
@@ -230,7 +227,7 @@ def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
 
 def _digest(format: Format) -> str:
     """A digest of what a format says beside the defaults, which later versions may add to, in its order."""
-    data = former_data(format, exclude_defaults=True)
+    data = format.model_dump(mode="json", exclude_defaults=True)
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
-from debate_orchestrator.core.former_names import former_data, keys_of_today
+from debate_orchestrator.core.former_names import keys_of_today
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
@@ -334,7 +334,7 @@ def without_added_models(spec: TournamentSpec) -> TournamentSpec:
 def identity(spec: TournamentSpec) -> str:
     """A short name for a tournament: the same for the same debates, whatever is added later, caps and limits."""
     excluded = {*FREE_TO_CHANGE, "prompts", "added"}
-    plain = former_data(without_added_models(spec), exclude=excluded, exclude_defaults=True)
+    plain = without_added_models(spec).model_dump(mode="json", exclude=excluded, exclude_defaults=True)
     return hashlib.sha256(to_json(plain)).hexdigest()[:16]
 
 
