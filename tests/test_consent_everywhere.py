@@ -157,7 +157,8 @@ def test_a_step_that_calls_no_model_tells_no_price(debate: Run, answers: Path, h
 
 
 def test_a_step_takes_a_cap(debate: Run, server: Server) -> None:
-    """`step --max-cost` limits what a stranger's journal may cost, as `resume` does, and refuses what it can't hold."""
+    """`step --max-cost` limits what a stranger's journal may cost, as `resume` does, and refuses what it can't hold. A
+    cap that is there it only lowers."""
     dear_files(debate)
     ran = debate("step", J, "--max-cost=0.0001")
 
@@ -165,5 +166,6 @@ def test_a_step_takes_a_cap(debate: Run, server: Server) -> None:
     assert "--max-cost must be US dollars" in debate("step", J, "--max-cost=much").err
     with JournalWriter(J) as journal:
         journal.append(Reassigned(seat="b", specs=("anthropic:unheard-of",)))
-    ran = debate("step", J, "--max-cost=3")
+    assert "can lower the cap on costs, not raise it" in debate("step", J, "--max-cost=3").err
+    ran = debate("step", J, "--max-cost=0.00005")
     assert ran.code == 2 and "a cap can't be kept with anthropic:unheard-of" in ran.err

@@ -22,6 +22,7 @@ import pytest
 from conftest import Run, stream_text
 from core.folding import many
 from corpus import for_each
+from counting import calls
 from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
@@ -266,13 +267,24 @@ def test_pieces(parts: list[str], data: st.DataObject) -> None:
     assert stream_text(*pieces, is_cut=True) == Redactor([KEY]).cut("".join(parts))
 
 
-def test_pieces_do_not_wait_for_ordinary_text() -> None:
-    """What can't be part of a key is told at once, and each piece is told of, even if nothing of it is sure."""
-    heard: list[str] = []
-    pieces = StreamRedactor(heard.append)
-    for piece in ("", "It is so", "; sk-A", "nd so on"):
-        pieces.feed(piece)
-    assert heard == ["", "It is so", "; ", "sk-And so on"]
+@for_each(["", "*", " ", "\u200b", "a", "&#8203;", "%"], "filler")
+def test_what_is_told_of_pieces_says_nothing_of_a_key(filler: str) -> None:
+    """Each piece is told of, some words late. What is told, and the work for it, are the same whether the end of a text
+    begins a key or not."""
+    told, costs = dict[str, list[int]](), dict[str, int]()
+    for begin in ("sk-AQ", KEY[:5], "sk-AQ", "sk-A#"):  # what is looked for is made once
+        heard = list[str]()
+        stream = StreamRedactor(heard.append)
+
+        def feed(stream: StreamRedactor = stream, begin: str = begin) -> None:
+            for piece in ("", "So it is, say all. " * 30, begin, *[filler] * 500, " and so on" * 30):
+                stream.feed(piece)
+
+        costs[begin], told[begin] = calls(feed), [*map(len, heard)]
+    right = KEY[:5]
+    for guess in ("sk-AQ", "sk-A#"):
+        assert told[guess] == told[right] and abs(costs[guess] - costs[right]) < costs[right] / 50
+    assert len(told[right]) == 504 and 300 < sum(told[right][:2]) < 570
 
 
 def test_half_a_key() -> None:
@@ -454,7 +466,7 @@ def test_a_key_that_private_reasoning_parts_is_not_shown_in_a_browser() -> None:
     debate = fold([opened_event()])
     reply, shown = StreamedReply(debate, debate.due[0]), list[str]()
     parted = f"So: {KEY[:10]}<|start_thinking|>hm\n<|end_thinking|>\n{KEY[10:]}"
-    for char in f"{parted} it is, and so on for as many words as a page shows at once.":
+    for char in f"{parted} it is, and so on for as many words as a page shows {'late, ' * 40}.":
         reply.pieces.append(char)
         reply.take()
         shown.append(reply.shown)

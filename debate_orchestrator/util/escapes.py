@@ -56,9 +56,12 @@ class EscapedKey:
     def __len__(self) -> int:
         return len(self._key)
 
-    def beginnings(self, text: str) -> Iterator[tuple[int, int]]:
-        """The start of each suffix of a text that is a beginning of the secret, and its number of characters."""
+    def beginnings(self, text: str, held: int) -> Iterator[tuple[int, int]]:
+        """The start of each suffix of a text that is a beginning of the secret, and its number of characters; of those
+        that are longer than the `held` characters of the text."""
         for first in self._first.finditer(text, max(0, len(text) - _LONGEST_WRITTEN * len(self))):
+            if first.start() >= len(text) - held:
+                break
             if length := self._length_to_end(text, first.start()):
                 yield first.start(), length
 
@@ -131,8 +134,6 @@ MAX_NESTED = 3
 """The maximum depth of repeated escapes."""
 _SHORT_ESCAPE = 16
 """Characters of the longest escape whose meaning is kept."""
-AS_READ = re.compile(r"[!-$'-)+-\[\]-_a-}]*")
-"""Text of ASCII without signs of escapes and of emphasis."""
 
 
 def _unescape(match: re.Match[str]) -> str:

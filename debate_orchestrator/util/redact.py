@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from debate_orchestrator.util.escapes import (
-    AS_READ,
     MAX_NESTED,
     DecodedText,
     EscapedKey,
@@ -149,6 +148,9 @@ _AT_ESCAPES = 8
 """The characters that a stream waits for after an escape, since it is slow to search: one or two words."""
 _PART = 2_000
 """Characters of a long secret that are searched for as one."""
+_MIN_HELD = 200
+"""Searchable characters of a stream that are held back whatever they are, if the longest form of a secret is not
+shorter. So neither what is shown nor the time for it tells of so many characters that a secret begins with them."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
@@ -161,12 +163,12 @@ def _parts(secret: str) -> list[str]:
 
 
 class _Beginning(NamedTuple):
-    """An end of a text that may continue as a secret or as an escape."""
+    """An end of a text that may continue as a secret or as an escape, or that is held back in any case."""
 
     place: int
     """The place where it begins in the text."""
     length: int
-    """The number of characters of the form of the secret; 0 for an escape."""
+    """The number of characters of the form of the secret; 0 if it is not the beginning of one."""
     whole: int
     """The number of characters of that form."""
 
@@ -179,6 +181,7 @@ class Redactor:
         secrets = [part for secret in self._secrets for part in _parts(secret)]
         self._forms = sorted({form for secret in secrets for form in encoded_forms(secret)}, key=len, reverse=True)
         self._keys = {key for secret in secrets if len(key := searchable(secret)) >= _SHORTEST}
+        self._min_held = min(_MIN_HELD, len(self._forms[0])) if self._forms else 0
         self._begins: dict[str, list[str]] = {}
         """The forms that begin with some characters, by each of their first ones up to `_SHORTEST`."""
         for form in self._forms:
@@ -247,52 +250,49 @@ class Redactor:
         begins = {text[place : place + _SHORTEST] for place in range(len(text) - _SHORTEST + 1)}
         return any(form in text for begin in begins & self._begins.keys() for form in self._begins[begin])
 
-    def _beginnings(self, text: str) -> Iterator[_Beginning]:
-        """The ends of a text that are beginnings of a form, but not the whole form; the longest first."""
-        for first in self._first.finditer(text, max(0, len(text) - len(self._forms[0]) + 1)):
+    def _beginnings(self, text: str, held: int) -> Iterator[_Beginning]:
+        """The ends of a text that are beginnings of a form, but not the whole form; the longest first. They have more
+        characters than those that are `held` back."""
+        for first in self._first.finditer(text, max(0, len(text) - len(self._forms[0]) + 1), max(0, len(text) - held)):
             place = first.start()
             for form in self._begins.get(text[place : place + _SHORTEST], ()):
                 if len(form) > len(text) - place and form.startswith(text[place:]):
                     yield _Beginning(place, len(text) - place, len(form))
 
-    def _unfinished(self, text: str) -> Iterator[_Beginning]:
-        """Every end of a text that may continue as a secret, and the longest end that may continue as an escape."""
+    def _unfinished(self, text: str, held: int = 0) -> Iterator[_Beginning]:
+        """Every end of a text that may continue as a secret, and the longest end that may continue as an escape. Those
+        of up to `held` searchable characters are not looked for, but counted as one such end."""
         if not self._forms:
-            return
-        if AS_READ.fullmatch(only := searchable(text)):  # most pieces of a stream: there is one reading
-            if found := [*self._beginnings(only)]:
-                starts = DecodedText.of(text).starts
-                yield from (beginning._replace(place=starts[beginning.place]) for beginning in found)
             return
         reading = DecodedText.of(text)
         for _ in range(MAX_NESTED + 1):
             if (finished := reading.without_unfinished_escape()) is not reading:
                 yield _Beginning(reading.starts[len(finished.text)], 0, 1)
                 for as_it_is in (reading, reading.unescape()):  # what looks like an escape may be none
-                    yield from self._all_beginnings(as_it_is)
+                    yield from self._all_beginnings(as_it_is, held)
             reading = finished
-            yield from self._all_beginnings(reading)
+            yield from self._all_beginnings(reading, held)
             if not has_escapes(reading.text):
                 break
             reading = reading.unescape()
 
-    def _all_beginnings(self, reading: DecodedText) -> Iterator[_Beginning]:
+    def _all_beginnings(self, reading: DecodedText, held: int) -> Iterator[_Beginning]:
         """As `_beginnings`, of a reading: of the forms in it as it is and without emphasis, and of escaped keys."""
-        for variant in (reading, reading.plain()):
-            for beginning in self._beginnings(variant.text):
+        plain = reading.plain()
+        for variant in (reading,) if plain is reading else (reading, plain):
+            for beginning in self._beginnings(variant.text, held):
                 yield beginning._replace(place=variant.starts[beginning.place])
+            if held and variant.text:
+                yield _Beginning(variant.starts[-held:][0], 0, 1)
         may_begin = has_escapes(reading.text) and self._first_escaped.search(reading.text)
         for key in self._escaped_keys if may_begin else ():
-            for place, length in key.beginnings(reading.text):
+            for place, length in key.beginnings(reading.text, held):
                 yield _Beginning(reading.starts[place], length, len(key))
 
     def split(self, text: str) -> tuple[str, str]:
-        """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on."""
-        held_from = (
-            min((beginning.place for beginning in self._unfinished(text)), default=len(text))
-            if self._forms
-            else len(text)
-        )
+        """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on. That
+        end has `_MIN_HELD` characters or more, whatever they are."""
+        held_from = min((beginning.place for beginning in self._unfinished(text, self._min_held)), default=len(text))
         held_from = next((start for start, stop in self._spans(text) if start < held_from < stop), held_from)
         return self(text[:held_from]), text[held_from:]
 
@@ -407,8 +407,9 @@ def _redacted(value: Any) -> Any:
 
 
 class StreamRedactor:
-    """Redacts a text that comes in pieces. An end that may be the beginning of a secret is held back until that is
-    known. With `withheld` all is held back until the end, and for each piece an empty one is passed on."""
+    """Redacts a text that comes in pieces. Its end is held back, whatever it is: if what is shown, or the work for it,
+    depended on whether that end may begin a secret, who writes the text could find one letter by letter. With
+    `withheld` all is held back until the end, and for each piece an empty one is passed on."""
 
     def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
         self._on_text, self._withheld, self._held = on_text, withheld, list[str]()
