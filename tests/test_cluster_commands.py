@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 import small_tournaments
 from conftest import CommandResult, Run
 from corpus import for_each
-from postgres import Postgres
+from postgres import Line, Postgres, line
 from started import started
 
 from debate_orchestrator.tournament import folder
@@ -24,7 +23,7 @@ from debate_orchestrator.tournament.cluster.database import open_database
 from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.util.data import to_yaml
-from debate_orchestrator.util.errors import LockedJournal
+from debate_orchestrator.util.errors import LockedJournal, Paused
 
 RUN = ("tournament", "run", "spec.yaml", "--rehearse", "--no-reports", "--to")
 
@@ -82,23 +81,66 @@ def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str)
 
 
 @pytest.mark.slow
-def test_what_workers_may_have_is_not_run_alone(debate: Run, url: str) -> None:
-    """While debates are queued in a database, a run on one machine would pay for them again: it is refused until they
-    were fetched."""
+def test_what_workers_may_have_is_not_run_alone(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """While debates are queued in a database, they would be paid for again on one machine, of a tournament or one
+    debate, or by workers of another database: that is refused until they were fetched, with the command for that."""
+    assert debate(*RUN, "out").code == 0
+    begun, *others = sorted(Path("out/debates").glob("*.journal.jsonl"))
+    begun.write_bytes(b"".join(begun.read_bytes().splitlines(keepends=True)[:7]))
+    for path in others:
+        path.unlink()
     with started(*RUN, "out", "--cluster", url) as run:
-        end = time.monotonic() + 30
-        while not Path("out/cluster.txt").exists():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        run.hear("Workers take the debates")
         run.signal(signal.SIGINT)
         run.end()
-    alone = debate("tournament", "resume", "out", "--no-reports")
-    fetched = held(debate, url, "tournament", "resume", "out", "--no-reports")
-    left = next(Path("out/debates").glob("*.journal.jsonl"))
-    left.unlink()
+    left, resume = data("out"), ("tournament", "resume", "out", "--no-reports")
+    other = ("--cluster", postgres_server.url(postgres_server.database()))
+    refused = [debate(*resume), debate(*resume, *other), debate("resume", str(begun)), debate("step", str(begun))]
+    refused += [debate("floor", str(begun), "Who pays?")]
+    assert data("out") == left
+    fetched = held(debate, url, *resume)
+    begun.unlink()
 
-    assert alone.code == 2 and "workers may have debates of this tournament" in alone.err, alone.err
-    assert fetched.code == 0 and debate("tournament", "resume", "out", "--no-reports").code == 0 and left.exists()
+    assert [ran.code for ran in refused] == [2] * 5, [ran.err for ran in refused]
+    for ran in refused:
+        assert f"`debate tournament resume out --cluster {url}`, which fetches them" in ran.err, ran.err
+    assert fetched.code == 0 and debate(*resume).code == 0 and begun.exists()
+
+
+@pytest.mark.slow
+def test_a_users_file_by_the_name_of_the_note(debate: Run, url: str) -> None:
+    """A file that a user wrote holds no debate back, and is neither written over nor removed."""
+    assert debate(*RUN, "out").code == 0
+    note, journal = Path("out/cluster.txt"), next(Path("out/debates").glob("*.journal.jsonl"))
+    note.write_text("postgresql://ours/d1 is for the machines in the cellar\n", encoding="utf-8")
+    resume = ("tournament", "resume", "out", "--no-reports")
+    journal.unlink()
+    alone = debate(*resume)
+    journal.unlink()
+    queued = debate(*resume, "--cluster", url)
+
+    assert alone.code == 0 and queued.code == 2 and "out/cluster.txt already exists" in queued.err, queued.err
+    assert note.read_text(encoding="utf-8").startswith("postgresql://ours/d1 is for")
+
+
+@pytest.mark.slow
+def test_a_database_that_falls_silent_at_first(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first connection that passes nothing on any more ends with a sentence, and is not awaited for ever."""
+    create_tables = database_module._create_tables
+
+    async def reached(to_server: Line) -> None:
+        async def silenced(connection: Any, address: str) -> None:
+            to_server.silence()
+            await create_tables(connection, address)
+
+        monkeypatch.setattr(database_module, "_SILENT_SECONDS", 0.5)
+        monkeypatch.setattr(database_module, "_create_tables", silenced)
+        address = re.sub(r":\d+/", f":{to_server.port}/", url)
+        async with asyncio.timeout(20), open_database(address, print):
+            pass
+
+    with line(int(re.findall(r":(\d+)/", url)[0])) as to_server, pytest.raises(Paused, match="has said nothing"):
+        asyncio.run(reached(to_server))
 
 
 @pytest.mark.slow

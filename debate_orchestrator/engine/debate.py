@@ -38,6 +38,7 @@ from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
+from debate_orchestrator.storage.cluster_note import must_be_run_here
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
@@ -169,8 +170,8 @@ def continue_debate(
     """Opens the debate of a journal again, with `changes` to its cast or limits. `require_consent` is called with the
     risks of the journal: those of its report, and of the turns that are due after the changes. The caller must have
     consent to what its own changes add. Nothing is written, and no provider is made, before `require_consent` returns.
-    Raises what it and `changes` raise, OutOfTurn for a change that does not fit, and BadJournal, LockedJournal or
-    DamagedJournal."""
+    Raises what it and `changes` raise, OutOfTurn for a change that does not fit, BadSettings if workers of a database
+    may have the debate, and BadJournal, LockedJournal or DamagedJournal."""
     path = os.fspath(journal)
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
     with session.journal.closed_on_failure():
@@ -179,6 +180,8 @@ def continue_debate(
         for event in events:
             new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
         risks_found = risks.of_journal_name(path)
+        if (events or new_state.due) and new_state.opened.earlier_debate is None:
+            must_be_run_here(path)
         if new_state.due:
             risks_found += risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
         require_consent(session.journal, risks_found)
@@ -203,9 +206,10 @@ def reopening(debate: DebateState) -> list[Event]:
 
 
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
-    """Writes one event that calls no model; the state after it. Raises LockedJournal if the debate runs, else
-    OutOfTurn."""
+    """Writes one event that calls no model; the state after it. Raises LockedJournal if the debate runs, BadSettings if
+    workers of a database may have it, else OutOfTurn."""
     with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as session:
+        must_be_run_here(journal)
         session.record(make(session.state))
         return session.state
 

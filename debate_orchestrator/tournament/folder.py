@@ -19,6 +19,7 @@ from debate_orchestrator.core.former_names import keys_of_today
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
+from debate_orchestrator.storage import cluster_note
 from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -54,11 +55,9 @@ IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """The files that the report of a tournament adds to its folder."""
-CLUSTER = "cluster.txt"
-"""The file with the address of a database, while debates of the tournament may be queued in it."""
 LOCK = ".lock"
 """The file by which a process keeps a folder. Its name is hidden, so it does not count among what a folder holds."""
-_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, CLUSTER, LOCK)
+_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, cluster_note.NAME, LOCK)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
@@ -194,20 +193,6 @@ def create(folder: str, spec: TournamentSpec) -> Tournament:
     # Never over anything: another program may have written there meanwhile.
     write_new(os.path.join(folder, SPEC), _spec_text(spec))
     return write(folder, spec)
-
-
-def note_cluster(folder: str, address: str | None) -> None:
-    """Notes in a tournament's folder which database has its debates; None if none are queued in one any more."""
-    path = os.path.join(folder, CLUSTER)
-    if address is not None:
-        write_atomic(path, f"{address}\n")
-    elif os.path.lexists(path):
-        os.unlink(path)
-
-
-def is_in_cluster(folder: str) -> bool:
-    """Whether debates of a tournament may be queued in a database."""
-    return os.path.lexists(os.path.join(folder, CLUSTER))
 
 
 def default_folder(spec: TournamentSpec) -> str:

@@ -26,6 +26,7 @@ from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
+from debate_orchestrator.storage.cluster_note import must_not_be_elsewhere
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
@@ -185,8 +186,11 @@ class TournamentRun:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs the debates that are left, until none of them can go on or `stop` is set. The status of each says why it
-        stopped. A debate that stopped is tried again as long as others are completed meanwhile."""
+        stopped. A debate that stopped is tried again as long as others are completed meanwhile. Raises BadSettings if
+        workers of a database may have them."""
         try:
+            if self.pending():
+                must_not_be_elsewhere(self.tournament.folder)
             await self._run(stop)
         finally:
             if self._batches is not None:

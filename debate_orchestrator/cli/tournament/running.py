@@ -127,7 +127,7 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
 
     if arguments.cluster is not None:
         return _run_by_workers(TournamentRun(tournament), arguments, arguments.cluster)
-    from debate_orchestrator.tournament.folder import CLUSTER, changed_prompts, is_in_cluster
+    from debate_orchestrator.tournament.folder import changed_prompts
 
     _must_be_callable(tournament.spec, arguments)
     if (changed := changed_prompts(tournament.spec)) and not arguments.quiet:
@@ -151,13 +151,6 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
     run.read_journals()
     progress.begin()
     unfinished = len(run.pending())
-    if unfinished and is_in_cluster(tournament.folder):
-        problem = "workers may have debates of this tournament, and their calls would be made and paid for again here."
-        hint = (
-            f"`{command('tournament resume', tournament.folder)} --cluster URL`, with the address in its {CLUSTER}, "
-            "fetches them; where no worker runs them any more, remove that file"
-        )
-        raise BadSettings(problem, hint=hint)
     if not arguments.quiet:
         print_status(
             f"{len(tournament.schedule) - unfinished:,} of {plural(len(tournament.schedule), 'debate')} complete."
@@ -220,7 +213,6 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.coordinator import Coordinator
     from debate_orchestrator.tournament.cluster.database import open_database
-    from debate_orchestrator.tournament.folder import note_cluster
 
     def on_fetched(debate_id: str) -> None:
         if arguments.events:
@@ -231,7 +223,6 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
 
         async def work() -> None:
             await database.retried_until_reached(lambda: coordinator.upload(run.statuses))
-            note_cluster(run.tournament.folder, database.address)
             await database.retried_until_reached(coordinator.fetch_all)
             if not arguments.quiet:
                 print_status(
@@ -244,11 +235,10 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
         with interrupts_acting(task.cancel), suppress(asyncio.CancelledError):
             await task
         interrupted = task.cancelled()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_FETCH_SECONDS if interrupted else None):
-                await database.retried_until_reached(coordinator.fetch_all)
-        if not interrupted:
-            note_cluster(run.tournament.folder, None)
+        if interrupted:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FETCH_SECONDS):
+                    await database.retried_until_reached(coordinator.fetch_all)
     if interrupted and not arguments.quiet:
         print_status("Workers continue with the debates that are queued. To stop those too, stop the workers.")
     run.read_journals()

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from debate_orchestrator.storage.cluster_note import must_not_be_elsewhere, note_cluster, remove_note
 from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
@@ -100,7 +101,8 @@ class Coordinator:
     async def upload(self, statuses: dict[str, DebateStatus]) -> None:
         """Uploads the spec, and every journal that the database lacks or has less of. Raises BadFile, with no journal
         uploaded, if the folder lacks models that the database has, has another journal of a debate, or has one that
-        holds a secret of this environment."""
+        holds a secret of this environment; BadSettings if workers of another database may have its debates."""
+        must_not_be_elsewhere(self.tournament.folder, self.database.address)
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             stored = spec_from_text(text, f"The tournament {self.id} in {self.database.address}")
             missing = [name for name in stored.added if name not in self.tournament.spec.added]
@@ -122,11 +124,13 @@ class Coordinator:
                 await self._upload_journal(debate_id, last_lines.get(debate_id, 0), statuses[debate_id])
 
     async def register(self) -> None:
-        """Begins a pass: workers read the spec, with its cap and limits, again."""
+        """Begins a pass: workers read the spec, with its cap and limits, again. The folder has a note of it from then
+        on, until all that workers have is in the folder."""
         spec = self.tournament.spec
         text = json.dumps(spec_data(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
         await self.database.execute(_REGISTER, id=self.id, **values)
+        note_cluster(self.tournament.folder, self.database.address)
 
     async def _must_agree(self, debate_id: str, last_line: int) -> None:
         lines = self._lines(debate_id)
@@ -170,7 +174,13 @@ class Coordinator:
             await connection.execute(status, {**names, **debate_status._asdict()})
 
     async def run(self) -> None:
-        """Returns when no more debates can be completed for now."""
+        """Returns when no more debates can be completed for now, and what there is of them was fetched."""
+        await self._run_passes()
+        await self.database.retried_until_reached(self.fetch_all)
+        if not self.unusable:
+            remove_note(self.tournament.folder)
+
+    async def _run_passes(self) -> None:
         is_first_pass = True
         while True:
             await self.database.retried_until_reached(self._read_progress)

@@ -354,10 +354,10 @@ def _conninfo(url: str) -> str:
 
 async def _prepare(conninfo: str, address: str) -> None:
     """Creates the tables, unless they are there. Raises BadSettings if those that are there are of another version."""
-    from psycopg import AsyncConnection, Error, OperationalError
+    from psycopg import Error, OperationalError
 
     try:
-        async with await AsyncConnection.connect(conninfo) as connection:
+        async with await _connection_class().connect(conninfo) as connection:
             await _create_tables(connection, address)
     except OperationalError as error:
         raise _unreachable(address, error) from None

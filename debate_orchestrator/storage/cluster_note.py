@@ -1,0 +1,62 @@
+"""The note in a tournament's folder that workers of a database may have its debates: run on this machine as well, they
+would be paid for twice."""
+
+from __future__ import annotations
+
+import os
+
+from debate_orchestrator.storage.files import write_new
+from debate_orchestrator.util.data import error_text, name_of, open_regular
+from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.messages import command, shell_word
+from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.sanitize import one_line
+
+NAME = "cluster.txt"
+_HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
+"""The first line of the note, without which the file is a person's. The second is the address of the database."""
+_MAX_LENGTH = 4_096
+"""Bytes of the note that are read."""
+
+
+def note_cluster(folder: str, address: str) -> None:
+    """Notes that debates of a tournament may be queued in a database. Raises BadFile if a person's file is there, and
+    BadSettings if another database is noted."""
+    must_not_be_elsewhere(folder, address)
+    if _noted(folder) is None:
+        write_new(os.path.join(folder, NAME), f"{_HEAD}\n{address}\n")
+
+
+def remove_note(folder: str) -> None:
+    """Removes the note, since no debates are queued any more. A person's file stays."""
+    if _noted(folder) is not None:
+        os.unlink(os.path.join(folder, NAME))
+
+
+def must_be_run_here(journal: str) -> None:
+    """As `must_not_be_elsewhere`, for one debate of a tournament's folder."""
+    must_not_be_elsewhere(os.path.relpath(os.path.dirname(os.path.dirname(os.path.realpath(journal)))))
+
+
+def must_not_be_elsewhere(folder: str, address: str = "") -> None:
+    """Raises BadSettings, with the command that fetches them, if workers of a database may have debates of the
+    tournament in a folder, other than the database at `address`."""
+    if (noted := _noted(folder)) in (None, redact(address)):
+        return
+    problem = f"workers of {noted} may have these debates, and their calls would be made and paid for again here."
+    fetch = f"`{command('tournament resume', folder)} --cluster {shell_word(noted)}`"
+    note = name_of(os.path.join(folder, NAME))
+    raise BadSettings(problem, hint=f"{fetch}, which fetches them; if that database is gone, remove {note}")
+
+
+def _noted(folder: str) -> str | None:
+    """The address of the database that is noted; None without a note."""
+    path = os.path.join(folder, NAME)
+    try:
+        with open(path, "rb", opener=open_regular) as file:
+            head, _, address = file.read(_MAX_LENGTH).decode("utf-8", "replace").partition("\n")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise BadFile(f"Can't read {name_of(path)} ({error_text(error)}).", hint="move it away") from None
+    return one_line(address) if head == _HEAD else None
