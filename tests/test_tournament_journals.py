@@ -15,7 +15,8 @@ from conftest import Run
 from core import folding
 from debates import opened_event, play_events
 from journals import write_journal
-from small_tournaments import OPUS, SONNET
+from messages_server import Server
+from small_tournaments import HAIKU, OPUS, SONNET
 
 from debate_orchestrator.core.events import Noted, Opened, Reassigned, Spoke
 from debate_orchestrator.core.fold import apply, fold
@@ -82,14 +83,15 @@ def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
 
 
 def _judge_again(path: str, source: str, judge: str, winner: str = "a") -> list[Any]:
-    """Judges a debate again; the events of its journal."""
+    """Judges a debate again; the events of its journal. Without a `winner` its ballots are any that fit."""
+    ballots = {"final.verdict.judge": {"winner": winner}} if winner else {}
     entries = read(source).entries
     judging, spoken = rejudge.opened_from_journal(entries, source, (judge,))
     said = {entry.event.turn_id: entry.event for entry in entries if isinstance(entry.event, Spoke)}
     state, events = fold([judging, *spoken]), [judging, *spoken]
     while state.due:
         for turn in state.due:
-            for event in folding.events(state, turn, {"final.verdict.judge": {"winner": winner}}):
+            for event in folding.events(state, turn, ballots):
                 events.append(said.get(turn.id) or _by(judge, event))
                 state = apply(state, events[-1])
     write_journal(Path(path), events)
@@ -162,6 +164,21 @@ def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
     write_journal(Path("x/2.journal.jsonl"), play_events(rounds=1))
     problem = "the debate that it judges again is not in this folder, lacks lines that were judged, or is left out."
     assert f"A journal is left out: x/again.journal.jsonl: {problem}" in read_rows("x").notes
+
+
+def test_who_judges_again_goes_by_the_judges_name(server: Server) -> None:
+    """A spec that takes part as a judge and as a debater, each under a name of its own, judges again as that judge,
+    whether it is on the panel of that debate or not."""
+    judges = [{"name": "strict", "spec": SONNET}, {"name": "mild", "spec": HAIKU}]
+    models = [OPUS, "anthropic:claude-opus-5", SONNET, HAIKU]
+    values: dict[str, Any] = {"models": models, "pairs": [models[:2]], "sides": "fixed", "rehearse": False}
+    held = small_tournaments.tournament(topics=1, judges={"from": judges, "panel": 1}, **values)
+    small_tournaments.run_tournament(held)
+    for n, judge in enumerate((SONNET, HAIKU)):
+        _judge_again(f"held/debates/{n}.journal.jsonl", held.journal_path(held.schedule[0].id), judge, winner="")
+
+    again = {(row.judge, row.repeat) for row in read_rows("held").ballots if row.repeat}
+    assert again == {("strict", 1), ("mild", 2)}
 
 
 @pytest.mark.parametrize("place", ["a", "judge", "topic"])

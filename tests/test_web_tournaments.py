@@ -37,6 +37,7 @@ ROWS = [
     row("d2", "two", "one", "tie", topic="tea", category="food"),
     row("d3", "three", "one", "con", topic="rail", category="town"),
     row("d4", "two", "three", "pro", topic="rail", category="town"),
+    row("d5", "one", "two", "", topic="rail", category="town"),  # not decided: no game
 ]
 
 

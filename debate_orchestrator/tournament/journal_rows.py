@@ -108,18 +108,17 @@ def read_rows(folder: str) -> Rows:
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
     by_path = {debate.path: debate.entries for debate in debates_read}
     names = names_by_spec(tournament, by_path)
+    by_seat = {debate.name: names_by_seat(tournament, scheduled.get(debate.name), names) for debate in run_debates}
     debates, ballots = dict[str, DebateRow](), list[BallotRow]()
     for debate in run_debates:
-        entry = scheduled.get(debate.name)
-        by_seat = names_by_seat(tournament, entry, names)
         try:
-            row = _debate_row(folder, debate, entry, by_seat)
-            ballots += list(_ballot_rows(debate.name, debate, by_seat))
+            row = _debate_row(folder, debate, scheduled.get(debate.name), by_seat[debate.name])
+            ballots += list(_ballot_rows(debate.name, debate, by_seat[debate.name]))
             debates[debate.name] = row
         except ValidationError as error:
             problems.append(_invalid_row(debate, error))
     run_debates = [debate for debate in run_debates if debate.name in debates]
-    rejudgings, unusable = _rejudgings(rejudged, run_debates, names)
+    rejudgings, unusable = _rejudgings(rejudged, run_debates, by_seat)
     deciding = _deciding(rejudgings)
     debates |= {
         name: debates[name].model_copy(update={"winner": rejudging.debate.winner})
@@ -376,10 +375,11 @@ def _invalid_row(debate: _Debate, error: ValidationError) -> str:
 
 
 def _rejudgings(
-    rejudged: Sequence[_Debate], run_debates: Sequence[_Debate], names: Mapping[str, str]
+    rejudged: Sequence[_Debate], run_debates: Sequence[_Debate], names: Mapping[str, Mapping[str, Mapping[str, str]]]
 ) -> tuple[list[_Rejudging], list[str]]:
     """The re-judgings that count: complete ones by models, of debates that are in this folder and have the same
-    speeches; and a sentence on each other."""
+    speeches; and a sentence on each other. `names` has those of each debate by seat, under which its judges go here
+    too."""
     indexes = sources([debate.report for debate in (*run_debates, *rejudged)])[len(run_debates) :]
     rejudgings, problems = list[_Rejudging](), list[str]()
     for debate, n in zip(rejudged, indexes, strict=True):
@@ -395,8 +395,8 @@ def _rejudgings(
             problem = f"{name_of(debate.path)}: its re-judging is not finished."
         else:
             try:
-                by_seat = names_by_seat(None, None, names)
-                rejudgings.append(_Rejudging(debate, source, list(_ballot_rows(source.name, debate, by_seat))))
+                ballots = list(_ballot_rows(source.name, debate, names[source.name]))
+                rejudgings.append(_Rejudging(debate, source, ballots))
                 continue
             except ValidationError as error:
                 problem = _invalid_row(debate, error)

@@ -69,7 +69,7 @@ def names_by_seat(
         return dict.fromkeys(("a", "b", JUDGE), names)
     specs = {model.name: model_spec.real_spec(model.spec) for model in tournament.spec.models}
     pool = {judge.name: model_spec.real_spec(judge.spec) for judge in tournament.spec.judges.pool}
-    judges = [*scheduled.judges, *scheduled.reserve]
+    judges = [*scheduled.judges, *scheduled.reserve, *pool]  # the first of a spec's names holds
     judge_names = {**names, **{pool[judge]: judge for judge in reversed(judges)}}
     panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
     return {

@@ -29,6 +29,8 @@ from debate_orchestrator.web import pages
 
 Result = Literal["won", "lost", "tied"]
 RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
+DECIDED = "decided"
+"""The filter that chooses every result."""
 _Key = TypeVar("_Key")
 
 
@@ -44,7 +46,7 @@ class Filters(NamedTuple):
     side: str = ""
     """`pro` or `con`: the side that the model argued."""
     result: str = ""
-    """Its result for the model: one of RESULTS."""
+    """Its result for the model: one of RESULTS, or DECIDED."""
 
 
 class Game(NamedTuple):
@@ -97,14 +99,16 @@ def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
 
 def games(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
     """The games of these debates that the other filters choose, each debate once for each of its models."""
-    winners = {name: value for name, value in filters._asdict().items() if value and name in Game._fields}
+    only_decided = filters.result == DECIDED
+    chosen = filters._replace(result="") if only_decided else filters
+    values = {name: value for name, value in chosen._asdict().items() if value and name in Game._fields}
     for debate in debate_rows:
         pro, con = debate.pro, debate.con
         if pro is None or con is None or pro == con:
             continue
         as_pro, as_con = _result(debate, "pro"), _result(debate, "con")
         for game in (Game(debate, pro, con, "pro", as_pro), Game(debate, con, pro, "con", as_con)):
-            if all(getattr(game, name) == value for name, value in winners.items()):
+            if (game.result or not only_decided) and all(getattr(game, name) == values[name] for name in values):
                 yield game
 
 
@@ -145,7 +149,7 @@ def choices(rows: Rows) -> dict[str, list[str]]:
         "model": models,
         "opponent": models,
         "side": {"pro", "con"},
-        "result": RESULTS,
+        "result": (DECIDED, *RESULTS),
     }
     return {name: sorted(values) for name, values in options.items()}
 
