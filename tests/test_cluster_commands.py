@@ -103,7 +103,7 @@ def test_what_workers_may_have_is_not_run_alone(debate: Run, url: str, postgres_
 
     assert [ran.code for ran in refused] == [2] * 5, [ran.err for ran in refused]
     for ran in refused:
-        assert f"`debate tournament resume out --cluster {url}`, which fetches them" in ran.err, ran.err
+        assert f"`debate tournament resume --cluster {url} out`, which fetches them" in ran.err, ran.err
     assert fetched.code == 0 and debate(*resume).code == 0 and begun.exists()
 
 

@@ -8,11 +8,12 @@ import os
 from debate_orchestrator.storage.files import write_new
 from debate_orchestrator.util.data import error_text, name_of, open_regular
 from debate_orchestrator.util.errors import BadFile, BadSettings
-from debate_orchestrator.util.messages import command, shell_word
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
 
-NAME = "cluster.txt"
+NAME, DEBATES = "cluster.txt", "debates"
+"""The note in a tournament's folder, and the folder of its journals."""
 _HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
 """The first line of the note, without which the file is a person's. The second is the address of the database."""
 _MAX_LENGTH = 4_096
@@ -34,8 +35,10 @@ def remove_note(folder: str) -> None:
 
 
 def must_be_run_here(journal: str) -> None:
-    """As `must_not_be_elsewhere`, for one debate of a tournament's folder."""
-    must_not_be_elsewhere(os.path.relpath(os.path.dirname(os.path.dirname(os.path.realpath(journal)))))
+    """As `must_not_be_elsewhere`, for one debate, which may be in the folder of a tournament."""
+    debates = os.path.dirname(os.path.realpath(journal))
+    if os.path.basename(debates) == DEBATES:
+        must_not_be_elsewhere(os.path.relpath(os.path.dirname(debates)))
 
 
 def must_not_be_elsewhere(folder: str, address: str = "") -> None:
@@ -44,7 +47,7 @@ def must_not_be_elsewhere(folder: str, address: str = "") -> None:
     if (noted := _noted(folder)) in (None, redact(address)):
         return
     problem = f"workers of {noted} may have these debates, and their calls would be made and paid for again here."
-    fetch = f"`{command('tournament resume', folder)} --cluster {shell_word(noted)}`"
+    fetch = f"`{command(f'tournament resume --cluster {noted}', folder)}`"
     note = name_of(os.path.join(folder, NAME))
     raise BadSettings(problem, hint=f"{fetch}, which fetches them; if that database is gone, remove {note}")
 
@@ -55,8 +58,8 @@ def _noted(folder: str) -> str | None:
     try:
         with open(path, "rb", opener=open_regular) as file:
             head, _, address = file.read(_MAX_LENGTH).decode("utf-8", "replace").partition("\n")
-    except FileNotFoundError:
+    except PermissionError as error:
+        raise BadFile(f"Can't read {name_of(path)} ({error_text(error)}).", hint="make it readable") from None
+    except OSError:  # nothing, or a folder, a link and what else is never written here
         return None
-    except (OSError, ValueError) as error:
-        raise BadFile(f"Can't read {name_of(path)} ({error_text(error)}).", hint="move it away") from None
     return one_line(address) if head == _HEAD else None

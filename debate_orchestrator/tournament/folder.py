@@ -49,7 +49,7 @@ from debate_orchestrator.util.errors import FORMER_NAMES, BadFile, BadJournal, B
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
 
-SPEC, DEBATES = "tournament.json", "debates"
+SPEC, DEBATES = "tournament.json", cluster_note.DEBATES
 """The resolved spec in a tournament's folder, and the folder of its journals."""
 IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
