@@ -367,14 +367,25 @@ def opened_from_transcript(
         cast={**dict.fromkeys(format.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         **votes,
     )
-    said_of_it: dict[str, Any] = {"speakers_by_author": True, **transcript.model_dump(include={"speakers", "notes"})}
     opened = new_opened(
         _fit_to_transcript(format, transcript).model_copy(update={"lines": _NO_RESERVED_LINES}),
         {},
         settings=settings,
-        earlier_debate=EarlierDebate(source=source, digest=digest, root=digest, **said_of_it),
+        earlier_debate=_told_by(transcript, source, digest),
     )
     return opened, _events(opened, transcript.speeches, source)
+
+
+def _told_by(transcript: Transcript, source: str, digest: str) -> EarlierDebate:
+    """The earlier debate as far as a document tells of it."""
+    return EarlierDebate(
+        source=source,
+        digest=digest,
+        root=digest,
+        speakers=transcript.speakers,
+        speakers_by_author=True,
+        notes=transcript.notes,
+    )
 
 
 def _fit_to_transcript(format: Format, transcript: Transcript) -> Format:
