@@ -20,7 +20,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.shape import Field, ShapeContext
+from debate_orchestrator.core.shape import Condition, Field, ShapeContext
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.normalize import normalize
@@ -350,11 +350,21 @@ def test_a_score_is_never_guessed(score: Any) -> None:
     ]
 )
 def test_what_counts_is_not_dropped(row: tuple[dict[str, Any], str]) -> None:
-    """A value under a misspelt key of a field that counts is not dropped."""
+    """A value under a misspelt key of a field that counts is not dropped; a field of another setup is."""
     changes, without = row
     ballot = {name: value for name, value in BALLOT.items() if name != without} | changes
     with pytest.raises(BadReply, match=r"there is no such|is not an object with the keys"):
         read(dumped(ROUND, ballot), ROUND)
+    lenient = debating(ROUND, strictness="standard")
+    plain_ballot = {name: value for name, value in BALLOT.items() if name != "unsupported_claims"}
+    event = read(dumped(lenient, BALLOT | {"dry": False}), lenient)
+    left_out = "left out, since this debate does not ask for it"
+    assert event.data == plain_ballot
+    assert [*event.changes] == [f"dry: False {left_out}", f"unsupported_claims: [] {left_out}"]
+    with pytest.raises(BadReply, match="'unsupported_claims': there is no such field"):
+        read(dumped(lenient, BALLOT | {"unsupported_claims": [plain_ballot]}), lenient)
+    shape = {"winner": Field(kind="choice", when=Condition(strictness="standard"))}
+    assert normalize(shape, {"winner": "a"}, schedule.shape_context(ROUND, ROUND.due[0]), {}).value == {"winner": "a"}
 
 
 PIECES = [

@@ -1,7 +1,8 @@
 """Reads the values of a structured reply as they are meant: `7/10` as 7, `Researcher A` as the side a.
 
 Only what has one meaning is changed. What is missing stays missing, and an unknown key stays: the check of the reply
-finds both. So it does with a winner or a score that is unknown or out of range.
+finds both. So it does with a winner or a score that is unknown or out of range. A field that the same reply has under
+another setup is not unknown: it is left out, unless it decides a debate or has an object.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from debate_orchestrator.core.shape import (
 )
 from debate_orchestrator.util.errors import short_repr
 
+_COUNTED = frozenset({"scores", "winner", "label", "score", "probability", "convergence", "conceded"})
+"""Fields that decide a debate: one that is not asked for is reported, and never left out."""
 _DROPPED = "dropped, since there is no such turn"
 MAX_CHANGES = 40
 _SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
@@ -114,6 +117,9 @@ class _Normalizer:
             return value
         fields = fields_asked(shape, self.shape_context)
         keyed = self._keyed(value, fields, where)
+        for name in present_fields(shape, keyed):
+            if name not in fields and name not in _COUNTED and not _is_nested(keyed[name]):
+                self.note(f"{where}{name}", "{} left out, since this debate does not ask for it", keyed.pop(name))
         present = present_fields(fields, keyed)
         for name in present:
             keyed[name] = self._field(fields[name], keyed[name], f"{where}{name}")
