@@ -93,6 +93,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "1. This week: count last month's incidents.",
         "in [the advice before the debate](#advice-before-the-debate):** The debate turned the advice round.",
         "**Check first:** the load",
+        "*The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate.*",
         "Researcher A (Pro) argued better, but the recommendation comes closer to the position of Researcher B (Con): ",
         "**On balance:** What speaks for it is certain.",
         "1. “Point 0”: Not challenged (round 1: [opening B](#opening-statement--",
@@ -395,7 +396,11 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     output = finish(debate, debate("step", output["journal"], "--json").json, say, rounds=1)
     assert "Check of the decision brief: no problem found; the program found 5 problems." in output["show"]
 
-    concession = "Researcher B conceded the whole position in 1.opening.b."
+    stands = "The position of Researcher A stands unopposed: “We should move.”"
+    concession = f"Researcher B conceded the whole position in 1.opening.b. {stands}"
+    ended = "Winner: Consensus. Researcher B conceded, so the position of Researcher A stands."
+    assert ended in output["summary"] and "Winner: Consensus (" not in Path("r.md").read_text(encoding="utf-8")
+    assert "in consensus, on the position of Researcher A (Pro). Held" in _behind()
     page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')
     assert concession in _page_one().replace("\\", "") and concession in page[0]
     assert "The recommendation comes closest to that position" in _page_one() and "closest to that position" in page[0]

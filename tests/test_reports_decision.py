@@ -10,7 +10,7 @@ from debates import play_events, script_of
 from debates import report_model as adversarial
 from journals import EARLIER
 from scripted_debates import entries, events, label, report_model, shipped_format
-from scripted_replies import ballot, dissent, final
+from scripted_replies import advice, ballot, brief, dissent, final, issues
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Spoke
@@ -79,7 +79,8 @@ def test_pages_that_found_no_room() -> None:
         ),
         (
             adversarial(script_of(_2_challenge_b="I CONCEDE THE DEBATE."), rounds=2),
-            "Researcher B conceded the whole position in 2.challenge.b.",
+            "Researcher B conceded the whole position in 2.challenge.b."
+            " The position of Researcher A stands unopposed: “Indent with tabs.”",
         ),
         (adversarial(script_of(_final_verdict_judge=final("consensus")), rounds=1), "“the middle”"),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION.replace("use", "not use"), "Use it.")), ""),
@@ -115,8 +116,37 @@ def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: st
     assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, "Otherwise."))) == "“Otherwise.”"
 
 
+def test_a_brief_that_was_sent_back_says_so() -> None:
+    """Page one says that the check had the brief written again, and what it found is listed. A reason that held and is
+    in dispute says both at once."""
+    fault = {"kind": "unclear", "where": "why[2].consideration", "problem": "It's measured <i>nowhere</i>."}
+    held = brief()["why"][0] | {"side": "a", "mark": "held", "dissent_row": 1}
+    held |= {"turns": ["1.opening.a", "1.challenge.b", "1.rebuttal.a"]}
+    script = script_of(
+        _start_issues_rapporteur=issues(),
+        _start_advice_rapporteur=advice(),
+        _final_dissent_judge=dissent(),
+        _final_brief_rapporteur=brief(trust="First."),
+        _final_brief_check_rapporteur={"findings": [fault]},
+        _final_brief_revised_rapporteur=brief(why=[held, *brief()["why"][1:]]),
+    )
+    cast = {"a": ("host",), "b": ("host",), "judge": ("host",), "rapporteur": ("host",)}
+    model = adversarial(script, rounds=2, cast=cast, issues=True, brief=True)
+    text, html = markdown.render(model), page.render(model)
+    outcome = "The check of this brief found 1 problem, and it was written again."
+    assert model.decision_brief and model.decision_brief.findings == (f"Reason 2, consideration: {fault['problem']}",)
+    assert text.count(outcome) == html.count(outcome) == 2 and "It&#39;s measured &lt;i&gt;nowhere" in html
+    for told in (text, html):
+        assert "Held when it was challenged; still in dispute (C1)." in told
+        assert told.count("a seat of its own that neither argues nor judges") == 1
+
+
 def test_how_firm_it_is() -> None:
-    """Strength and a panel's votes are computed and said."""
+    """Strength and a panel's votes are computed and said, and a win on equal scores is called one."""
+    level = adversarial(script_of(_1_verdict_judge=ballot(7, 7, rounds=1) | {"winner": "a"}), rounds=1)
+    assert level.verdict and level.verdict.decided == "Winner: A (narrow, on equal scores)"
+    assert "A: 7 | B: 7 | Winner: A (on equal scores)\n" in markdown.render(level)
+    assert "Winner: A (on equal scores) " in page.render(level)
     alone = first_screen(adversarial(script_of(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))
     script = {f"final.verdict.judge-{n}": points(*given) for n, given in enumerate(((8, 7), (7, 8), (8, 7)), start=1)}
     panel = first_screen(report_model("panel", script, panel=3, mirror=False))
@@ -135,7 +165,7 @@ def test_a_strip_ends_with_what_it_measures() -> None:
 
     assert lead and likely and scored
     assert (lead.ends, lead.share) == (("A (Pro) 14", "B (Con) 12"), Fraction(14, 26))
-    assert lead.text == "A leads by 14%; at most 20 points each"
+    assert lead.text == "A leads by 14.29%; at most 20 points each"
     assert (likely.ends, likely.share) == (("A 25%", "B 75%"), Fraction(1, 4))
     assert (scored.share, scored.ends[0]) == (Fraction(2, 5), "0")
 

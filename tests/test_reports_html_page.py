@@ -95,7 +95,7 @@ def test_the_first_screen_comes_in_its_order() -> None:
     head = page.text.partition("Each claim, what each side holds")[0]
     order = [
         *("Adversarial debate", "2 rounds", "1 judge", "Tabs are better than spaces.", "Indent with tabs."),
-        *("Researcher A (Pro) argued better (narrow).", "A leads by 14%; at most 20 points each", "Why"),
+        *("Researcher A (Pro) argued better (narrow).", "A leads by 14.29%; at most 20 points each", "Why"),
         *("It came down to one point.", "Still in dispute", "C1 Unresolved: It is cheaper.", "Do next"),
         *("Measure the cost.", "Not checked", "No source that the debaters cite", "Researcher B (Con)"),
     ]

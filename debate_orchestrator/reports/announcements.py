@@ -303,7 +303,7 @@ def decided_line(debate: DebateState) -> str:
         return ""
     if why := why_no_winner(debate):
         return wording.no_winner(why)
-    return wording.outcome_line(verdict, debate.format)
+    return wording.outcome_line(debate, verdict)
 
 
 def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -12,7 +12,8 @@ from debate_orchestrator.core import rapporteur, tally
 from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.phases import DECISION_BRIEF, NO_DECISION
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.reports.parts import Part
+from debate_orchestrator.reports.parts import DisputedClaim, Part
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import one_line, quoted, sanitize
 
@@ -24,6 +25,11 @@ MARK_TEXTS: dict[str, str] = {
     rapporteur.NOT_ARGUED: "not argued in the debate",
 }
 """The meaning of each mark of a consideration for a reader."""
+RESOLVED = "resolved by consensus"
+"""The status of a row of the dissent record that is no longer in dispute."""
+RAPPORTEUR_NOTE = (
+    "The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate."
+)
 _PART_PATH = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
 """The path of a part of a decision brief, or of a field of it, at the head of a problem."""
 _PART_NAMES = {
@@ -167,6 +173,10 @@ class DecisionBriefReport(Part):
     """Statements of the brief against its own table or without support in the record."""
     unfixed_problems: tuple[str, ...] = Field(serialization_alias="sent_back")
     """Those of the problems for which it was sent back to the rapporteur."""
+    findings: tuple[str, ...] = ()
+    """The problems that its check found in its first version."""
+    rewritten: bool = False
+    """Whether this version was written after the check."""
 
 
 def issues_report(debate: DebateState) -> IssuesReport | None:
@@ -231,7 +241,16 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         advice=before.turn_id if before else None,
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
         unfixed_problems=tuple(map(_in_words, rapporteur.unfixed_problems(debate))),
+        findings=tuple(_in_words(finding) for finding in _findings(debate)),
+        rewritten=debate.turns_reached[decision_brief.turn_id].phase.triggered_by == "findings",
     )
+
+
+def _findings(debate: DebateState) -> Iterator[str]:
+    """What the check of a decision brief found; a format may ask for it in other fields than `where` and `problem`."""
+    for finding in _sanitized({"findings": rapporteur.decision_brief_findings(debate)})["findings"]:
+        parts = [finding.get("where"), finding.get("problem")] if isinstance(finding, dict) else [finding]
+        yield one_line(": ".join(part for part in parts if isinstance(part, str)))
 
 
 def _objections(fields: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
@@ -267,9 +286,23 @@ def _in_words(problem: str) -> str:
     return _PART_PATH.sub(name_part, problem)
 
 
-def mark_text(reason: ConsiderationReport) -> str:
-    """A reason's fate in the debate, as far as the record supports it."""
-    return "not supported by the record" if reason.mark_problems else MARK_TEXTS[reason.mark]
+def mark_text(reason: ConsiderationReport, dissent: Sequence[DisputedClaim]) -> str:
+    """A reason's fate in the debate, as far as the record supports it, and whether it is still in dispute: the
+    beginning of a sentence."""
+    if reason.mark_problems:
+        return "Not supported by the record"
+    number = reason.dissent_row or 0
+    is_open = 1 <= number <= len(dissent) and dissent[number - 1].status not in ("", RESOLVED)
+    still = f"; still in dispute (C{number})" if is_open and reason.mark in ("held", "weakened") else ""
+    return MARK_TEXTS[reason.mark].capitalize() + still
+
+
+def check_outcome(decision_brief: DecisionBriefReport | None) -> str:
+    """What came of the check of a decision brief, in a sentence; empty if it found nothing, or there was none."""
+    if decision_brief is None or not decision_brief.findings:
+        return ""
+    found = f"The check of this brief found {plural(len(decision_brief.findings), 'problem')}"
+    return f"{found}, and it was written again." if decision_brief.rewritten else f"{found}; it was not written again."
 
 
 def _held_mirrored(debate: DebateState) -> bool | None:

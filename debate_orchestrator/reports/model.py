@@ -428,7 +428,7 @@ def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | Non
     label = wording.label_of(verdict)
     share = None if verdict.probability is None else verdict.probability / judging.scales.max_probability
     values: dict[str, Any] = {
-        "decided": wording.decision_text(verdict, judging.scales),
+        "decided": wording.decided(debate, verdict),
         "totals": verdict.totals if any(verdict.totals.values()) else {},
         "rounds_won": verdict.rounds_won if tally.results(debate) else {},
         "label": label,

@@ -86,7 +86,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     values: dict[str, Any] = {
         "report": report,
         "writer": writer,
-        "concession": verdict_text.concession(report),
+        "concession": writer.line(verdict_text.concession(report)),
         "issues_changed": wording.ISSUES_CHANGED,
         "own_issues": writer.items(issue_phrases) if issue_phrases else "",
         "own_issues_title": OWN_ISSUES_TITLE,
@@ -109,7 +109,9 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     if report.transcript_only:
         return values
     return values | {
-        "mark_text": decision_brief.mark_text,
+        "mark_text": lambda reason: decision_brief.mark_text(reason, report.dissent or ()),
+        "rapporteur_note": decision_brief.RAPPORTEUR_NOTE,
+        "check_outcome": decision_brief.check_outcome(report.shown_brief),
         "split_first_sentence": decision_brief.split_first_sentence,
         "heading": decision_brief.heading,
         "result_line": verdict_text.result_line(report),

@@ -11,7 +11,7 @@ from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.positions import affirms, denies
 from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.decision_brief import MARK_TEXTS
+from debate_orchestrator.reports.decision_brief import MARK_TEXTS, RESOLVED, full_stop
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.provenance import DEGRADED, ONE_ROUND
@@ -114,6 +114,9 @@ def who_argued_better(report: ReportModel) -> str:
     """The side that argued better by the verdict, without a full stop."""
     verdict = report.verdict
     if verdict is None or verdict.winner not in report.names:
+        unopposed = _unopposed(report) if verdict and verdict.winner == CONSENSUS else None
+        if unopposed:
+            return f"The debate ended in consensus, on the position of {report.names[unopposed]}"
         return _NO_WINNER[verdict.winner if verdict else None]
     name, firmly = report.names[verdict.winner], f" ({verdict.strength})" if verdict.strength else ""
     if verdict.winner_is_behind:
@@ -121,14 +124,25 @@ def who_argued_better(report: ReportModel) -> str:
     return f"{name} argued better{firmly}"
 
 
-def concession(report: ReportModel) -> str:
-    """The side that conceded the whole position, and in which turn; empty if no side did, or too few judges say so."""
+def concession(report: ReportModel) -> Phrase:
+    """The side that conceded the whole position, in which turn, and the position that stands; empty if no side did, or
+    too few judges say so."""
     turns = [turn.id for turn in report.turns if turn.concedes]
     if report.conceded is None or not (turns or (report.verdict and report.verdict.winner == CONSENSUS)):
-        return ""
+        return ()
     seats = "Both sides" if report.conceded == "both" else report.seats[report.conceded]
     where = f"in {join_names(turns)}" if turns else f"by the ballots of round {report.rounds_completed}"
-    return f"{seats} conceded the whole position {where}."
+    conceded = phrase(f"{seats} conceded the whole position {where}.")
+    if unopposed := _unopposed(report):
+        stands = f" The position of {report.seats[unopposed]} stands unopposed: "
+        return phrase(conceded, stands, quotation(full_stop(report.positions[unopposed])))
+    return conceded
+
+
+def _unopposed(report: ReportModel) -> str | None:
+    """The side whose position stands since the other conceded; None if neither did, or both."""
+    others = [side for side in report.names if side != report.conceded]
+    return others[0] if report.conceded in report.names and len(others) == 1 else None
 
 
 def remarks(report: ReportModel) -> list[str]:
@@ -149,11 +163,7 @@ def strength_rule(report: ReportModel) -> str:
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.has_scores:
         return ""
-    apart = (
-        f"the totals differ by {wording.whole_percent(verdict.gap)} of the larger one. "
-        if verdict.gap is not None
-        else ""
-    )
+    apart = f"the totals differ by {percent(verdict.gap)} of the larger one. " if verdict.gap is not None else ""
     strength = (
         f"How the strength is worked out: {apart}Decisive is a lead of over 20%, consensus is declared or conceded, "
         f"narrow is everything else.{' A tie has none.' if verdict.winner == TIE else ''}"
@@ -234,7 +244,6 @@ def _score(score: float | Fraction | None) -> Phrase:
     return phrase("-" if score is None else decimals(Fraction(str(float(score)))))
 
 
-RESOLVED = "resolved by consensus"
 MAX_OPEN = 3
 """The number of open claims on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
@@ -322,7 +331,7 @@ def answer(report: ReportModel) -> Phrase:
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
         conceded = concession(report)
-        return phrase(conceded, " ", quotation(middle)) if middle else phrase(conceded)
+        return phrase(conceded, " Both converged on: ", quotation(middle)) if middle else conceded
     return quotation(middle) if middle else phrase("Both sides ended in agreement.")
 
 
@@ -364,7 +373,7 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
     if verdict.strength is not None:
         yield f"{who_argued_better(report)}."
     elif verdict.win_probability is not None:
-        likely = wording.whole_percent(verdict.win_probability)
+        likely = percent(verdict.win_probability)
         judges = _FOR_IT if _is_contested(verdict) else "judge" + "s" * (len(report.judges) != 1)
         yield f"{likely} likely, by the {judges}."
     if behind := wording.behind_sentence(round_report.result for round_report in report.rounds if round_report.result):
@@ -404,8 +413,8 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
     if verdict.win_probability is not None and verdict.winner in report.positions:
         share = verdict.win_probability if verdict.winner == first else 1 - verdict.win_probability
         ends = (
-            f"{winner_word(first)} {wording.whole_percent(share)}",
-            f"{winner_word(second)} {wording.whole_percent(1 - share)}",
+            f"{winner_word(first)} {percent(share)}",
+            f"{winner_word(second)} {percent(1 - share)}",
         )
         held = "how likely each answer is held to be"
         text = f"{held} by the judges who voted for {winner_word(verdict.winner)}" if _is_contested(verdict) else held
@@ -424,7 +433,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     leading_side = leader(verdict.totals)
     leads = "neither leads"
     if leading_side != TIE:
-        leads = f"{winner_word(leading_side)} leads by {wording.whole_percent(verdict.gap or Fraction(0))}"
+        leads = f"{winner_word(leading_side)} leads by {percent(verdict.gap or Fraction(0))}"
     rounds = sum(1 for round_report in report.rounds if round_report.scores) if report.judging.scores_rounds else 1
     highest = Fraction(str(report.judging.format.rubric.max)) * max(1, rounds)
     return f"{leads}; at most {decimals(highest)} points each"

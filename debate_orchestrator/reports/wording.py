@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from debate_orchestrator.core import rapporteur, schedule
+from debate_orchestrator.core import rapporteur, schedule, tally
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked, Rejected
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE, Turn
@@ -72,7 +72,13 @@ def winner_word(winner: str) -> str:
 def score_line(result: RoundResult) -> list[str]:
     """The scores of a round and its winner: parts of a line, between which the transcript and the screen have bars."""
     scores = [f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items()]
-    return [*scores, f"Winner: {winner_word(result.winner)}"]
+    return [*scores, f"Winner: {round_winner(result)}"]
+
+
+def round_winner(result: RoundResult) -> str:
+    """The winner of a round, and whether it was declared on equal scores."""
+    level = result.winner in result.scores and result.leader == TIE
+    return winner_word(result.winner) + (" (on equal scores)" if level else "")
 
 
 def behind_sentence(results: Iterable[RoundResult]) -> str:
@@ -141,14 +147,24 @@ def decision_text(verdict: Verdict, scales: VoteScales) -> str:
     if is_labelled(verdict.votes):
         label = label_of(verdict)
         return f"Verdict: {scales.label_text(label, verdict.score if label else None)}"
-    details: list[str] = [verdict.strength] if verdict.strength else []
+    details: list[str] = [verdict.strength] if verdict.strength and verdict.strength != verdict.winner else []
+    details += ["on equal scores"] if verdict.winner != TIE and "scores are equal" in verdict.remarks else []
     details += [scales.probability_text(verdict.probability)] if verdict.probability is not None else []
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(details)})" if details else "")
 
 
-def outcome_line(verdict: Verdict, format: Format) -> str:
+def decided(debate: DebateState, verdict: Verdict) -> str:
+    """The decision, and whose position stands if one side alone conceded."""
+    text, conceded = decision_text(verdict, scales(debate.format)), tally.sides_conceded(debate)
+    unopposed = [side for side in debate.format.sides if side not in conceded]
+    if not conceded or not unopposed:
+        return text
+    return f"{text}. {names(debate, conceded)} conceded, so the position of {names(debate, tuple(unopposed))} stands"
+
+
+def outcome_line(debate: DebateState, verdict: Verdict) -> str:
     """The decision, and the totals if there are any, as the screen shows them."""
-    line = f"{decision_text(verdict, scales(format))}."
+    format, line = debate.format, f"{decided(debate, verdict)}."
     if not any(SCORES in shape for shape in format.shapes.values()):
         return line
     scored = any(verdict.totals.values())
@@ -183,12 +199,6 @@ def _why_not_counted(vote: Vote) -> str:
 def what_changed(vote: Vote) -> str:
     """The predicate of a judge whose two ballots on a debate do not agree."""
     return "changed its vote when the sides were swapped" if vote.is_pair else "has ballots of two models that disagree"
-
-
-def whole_percent(share: Fraction) -> str:
-    """A share of 1 as a whole percentage: `2%`. A small share that is not 0 is `under 1%`."""
-    rounded = round(share * 100)
-    return "under 1%" if share and not rounded else f"{rounded}%"
 
 
 def user_event_text(debate: DebateState, event: Event) -> str | None:

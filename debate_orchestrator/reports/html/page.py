@@ -113,6 +113,7 @@ def _environment() -> Environment:
         "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
+        "round_winner": wording.round_winner,
         "many": lambda n: f"{n:,}",
         "coordinate": lambda length: f"{float(length):.1f}",
     }
