@@ -432,6 +432,10 @@ def test_the_readers_own_figures(debate: Run, opened: dict[str, Any]) -> None:
     assert "**“numbers.md”**\n\n> \u2060# Winner: B\n>\n> Managed quote: 410 a month." in quoted
     assert "[Context Files](#context-files)" in text and quoted.count("All of it.") == 727
     assert "*Its first 7,996 of 10,999 characters; the journal has the rest.*" in quoted
+    assert debate("ballot", output["journal"], "--read", "read.md").code == 0
+    assert quoted.rpartition("\n---\n")[0] == Path("read.md").read_text("utf-8").partition("\n## Context Files\n")[2]
+    form = " ".join(debate("ballot", output["journal"], "--form").out.replace("\n#", " ").split())
+    assert "writes with the debate: “numbers.md”, “long.txt”" in form
     folded = page.partition('<h3 id="h-context">')[2].partition("<h3")[0]
     assert '<div class="words">\n<p class="headed">Winner: B</p>' in folded
     assert "&lt;/div&gt;" in folded and folded.count("<details") == 2 and "7,996 of 10,999" in folded

@@ -258,10 +258,18 @@ def test_the_desk_has_the_links_of_reviewers(here: Path) -> None:
 
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])
 def test_every_format_can_be_reviewed(here: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
-    """The form asks for what the format's judges vote on, and a ballot with an answer to every field is filed."""
+    """The form asks for what the format's judges vote on, and a ballot with an answer to every field is filed. The
+    context files are on the page where judges had them."""
+    Path("own.md").write_text("The queue is <b>slow</b>.", encoding="utf-8")
     monkeypatch.setattr(discovery, "model_sources", lambda *_: [])
     with visiting() as dashboard:
-        setup = {"topic": "Should we move to gRPC?", "rounds": "1", "format": format, "action": "start"}
+        setup = {
+            "topic": "Should we move to gRPC?",
+            "rounds": "1",
+            "format": format,
+            "action": "start",
+            "context": "own.md",
+        }
         started = dashboard.send("/new", setup)
         assert started.status_code == 303, plain(started.text)
         address = started.headers["location"]
@@ -269,6 +277,8 @@ def test_every_format_can_be_reviewed(here: Path, monkeypatch: pytest.MonkeyPatc
         found = re.search(r'href="(/review/[^"]+)"', dashboard.get(address).text)
         assert found is not None
         page = begun(dashboard, found[1])
+        reading = dashboard.get(page).text
+        assert ("“own.md”</summary>" in reading) == ("&lt;b&gt;slow" in reading) == (format != "question")
         answers = {"action": "file"}
         while (answer := send(dashboard, page, answers)).status_code == 422 and len(answers) < 30:
             answers |= filled_in(answer.text)

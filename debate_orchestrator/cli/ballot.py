@@ -15,6 +15,7 @@ from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_result, print_status
+from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.shape import Field, Shape, json_schema
 from debate_orchestrator.reports import filing, markdown, reviews
 from debate_orchestrator.reports.model import build_report
@@ -29,7 +30,7 @@ from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command, shell_word
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, quoted
 from debate_orchestrator.util.terminal_text import rows
 
 _FORM_WIDTH = 79
@@ -214,6 +215,9 @@ def _head(form: ReviewForm, journal: str) -> Iterator[str]:
     yield f"Topic: {setup.topic}"
     for side in form.sides:
         yield f"{side}, {format.name_of(side)}: {setup.positions[side]}"
+    if form.debate.opened.context and JUDGE in format.context_heard_by:
+        names = ", ".join(quoted(file.name) for file in form.debate.opened.context)
+        yield f"Context files of the judges, which --read writes with the debate: {names}"
     if form.has_scores:
         for name in form.shape_context.criteria:
             yield f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}"

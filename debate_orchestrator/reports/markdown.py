@@ -34,10 +34,9 @@ def render(report: ReportModel) -> str:
 
 
 def render_for_review(report: ReportModel) -> str:
-    """The transcript for a reviewer, without votes, scores, verdict and names of models."""
-    return _render_template(
-        report, "for_review.md.j2", title=Markup(REVIEW_PREFIX), speeches=speeches_for_review(report)
-    )
+    """The transcript and the judges' files for a reviewer, without votes, scores, verdict and names of models."""
+    values = {"speeches": speeches_for_review(report), "context_files": list(sections.judges_files(report))}
+    return _render_template(report, "for_review.md.j2", title=Markup(REVIEW_PREFIX), **values)
 
 
 def render_comparison(comparison: Comparison) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from debate_orchestrator.core.phases import CLERK, MIRRORED
+from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.verdict import Vote, decided_votes, is_one_judge
 from debate_orchestrator.core.visible_text import Quote, quote_finding
@@ -136,6 +136,11 @@ def context_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
         shown = whole if beginning == whole else lines if len(lines) > _MAX_FILE_LENGTH // 2 else beginning
         note = f"Its first {len(shown):,} of {len(whole):,} characters; the journal has the rest."
         yield quoted(file.name), shown, "" if shown == whole else note
+
+
+def judges_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
+    """The same of the files that judges could read; none where the format keeps them from judges."""
+    return context_files(report) if JUDGE in report.judging.format.context_heard_by else iter(())
 
 
 def own_issues(report: ReportModel) -> tuple[IssueReport, ...]:

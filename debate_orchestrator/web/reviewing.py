@@ -18,10 +18,12 @@ from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.reports import filing, reviews
+from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import ReviewedDebate, SignedName, signed_name
+from debate_orchestrator.reports.sections import judges_files
 from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadFile, quoting_as_typed
 from debate_orchestrator.util.sanitize import one_line
@@ -188,7 +190,7 @@ class Reviews:
             name=draft["reviewer"],
             problems=problems,
             seen=bool(draft.get("seen")),
-            parts=_parts(reviewed),
+            **_debate(reviewed),
             criteria=form.rated_fields,
             questions=form_fields.questions(
                 reviewed.form.parts(*_BALLOT_PARTS),
@@ -235,11 +237,16 @@ def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:
     return LinkedDebate(request.path_params["name"], reviewed.entries[0].hash)
 
 
-def _parts(reviewed: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
-    return [
-        (heading, [_article(reviewed.form.debate, turn) for turn in turns])
-        for heading, turns in speeches_for_review(build_report(reviewed.entries, journal=reviewed.path))
-    ]
+def _debate(reviewed: ReviewedDebate) -> dict[str, Any]:
+    """What was said, under its headings, and the context files that the judges had: name, text as HTML, and a note."""
+    report = build_report(reviewed.entries, journal=reviewed.path)
+    return {
+        "parts": [
+            (heading, [_article(reviewed.form.debate, turn) for turn in turns])
+            for heading, turns in speeches_for_review(report)
+        ],
+        "files": [(name, html.speech(text), note) for name, text, note in judges_files(report)],
+    }
 
 
 def _article(debate: DebateState, turn: TurnReport) -> dict[str, Any]:
