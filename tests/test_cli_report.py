@@ -178,6 +178,9 @@ def test_all_is_well(reported: Run) -> None:
     assert output["reports"][0]["head"] == output["head"] and output["reports"][0]["lines"] == output["lines"]
 
     os.rename("report.md", "copy of it.md")
+    assert reported("check", J).err == "Next: open report.html; nothing needs to be made again.\n"
+    os.rename("report.html", "another.html")
+    os.unlink("report.json")
     assert "Next: `debate report" in reported("check", J).err
     named = reported("check", J, "copy of it.md", "--json").json
     assert [(one["report"], one["state"]) for one in named["reports"]] == [("copy of it.md", "unchanged")]

@@ -65,6 +65,8 @@ def test_what_was_noted_is_reported_once() -> None:
     assert said[1] == "Degraded: one agent played both sides and the judge, so the two sides are not independent."
     assert said[-1] == ("The prompts changed on the way, with a newer version of this program.")
     assert len(set(said)) == len(said)
+    unheard = build_report(entries(one_agent(play_events(rounds=1, until="1.opening.a"))))
+    assert not unheard.degradations
 
 
 REAL = "anthropic:claude-opus-5-5"

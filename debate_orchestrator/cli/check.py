@@ -65,9 +65,8 @@ def _next(
         return f"`{wording.next_command(debate, arguments.journal)}` continues it."
     if ask_again := wording.asking_again(debate, arguments.journal):
         return ask_again
-    expected = {report.path for report in verifications} | (set() if arguments.given else {files.report, files.page})
-    if expected <= {report.path for report in verifications if report.state == "unchanged"}:
-        return f"open {shell_word(sorted(expected)[0])}; nothing needs to be made again."
+    if verifications and all(report.state == "unchanged" for report in verifications):
+        return f"open {shell_word(min(report.path for report in verifications))}; nothing needs to be made again."
     remake = _remaking(arguments.journal, files, verifications)
     unmarked = [name_of(report.path) for report in verifications if report.state == "no checksum"]
     return f"Give {and_joined(unmarked)} another name. Then {remake}" if unmarked and not arguments.given else remake

@@ -73,7 +73,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
 
 def degradations(debate: DebateState) -> Iterator[Note]:
     """The notes that must stand beside the recommendation and its percentage."""
-    if one_agent(debate):
+    if one_agent(debate) and any(turn.speaking for turn in schedule.turns_taken(debate)):
         yield _warning(
             DEGRADED, "Degraded: one agent played both sides and the judge, so the two sides are not independent."
         )
