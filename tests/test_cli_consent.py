@@ -150,7 +150,14 @@ def test_plain_answers_ask_nothing(debate: Run, here: Path) -> None:
     answers(f"context: [notes.md, ./deep/../notes.md]\noutput: deep/r.md\nformat: adversarial\ncast: {cast}\n")
 
     assert debate("open", "--answers", "a.yaml", "--b=host", "--judge=host").code == 0
-    assert debate("run", "--answers", "a.yaml", "--rehearse", "--output=s.md").code == 0
+    rehearsal = ("run", "--answers", "a.yaml", "--rehearse", "--output=s.md")
+    ran = debate(*rehearsal)
+    assert ran.code == 0 and "without --rehearse is the real debate" in ran.err
+    answers("cast: {a: 'command:cat', b: 'command:cat', judge: 'command:cat'}\n")
+    ran = debate(*rehearsal)
+    assert (
+        ran.code == 0 and "Next: the same command without --rehearse, and with --trust, is the real debate." in ran.err
+    )
 
 
 # What a host and the setup block show

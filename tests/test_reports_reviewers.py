@@ -59,7 +59,14 @@ def test_a_reviewer_with_the_name_of_another_row() -> None:
 
 
 def test_agreement_is_counted() -> None:
-    """How many name the panel's winner."""
+    """How many name the panel's winner. Page one says so where one of them does not."""
+    for side in ("a", "b"):
+        model = build_report(MADE, gather_ballots(ASKED, ballot_for(ASKED, "bob", side=side)))
+        told = (
+            markdown.render(model).partition("## Debate Transcript")[0],
+            render(model).partition('id="transcript"')[0],
+        )
+        assert ["0 of 1 reviewer agree with the panel on A (B 1)." in page for page in told] == [side == "b"] * 2
     found = said(ballot_for(ASKED), ballot_for(ASKED, "bob", side="b"), ballot_for(ASKED, "eve"))
 
     assert (found.count, found.agreeing, found.winners) == (3, 2, {"a": 2, "b": 1})

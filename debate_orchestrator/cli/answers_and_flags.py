@@ -12,7 +12,7 @@ from typing import Any
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import settings_from_flags
-from debate_orchestrator.cli.output import print_status
+from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.phases import DEBATING_SEATS
 from debate_orchestrator.core.settings import (
@@ -59,10 +59,8 @@ def settings_with_consent(
     conversation that is not finished."""
     answers, flags = read_answers(arguments), settings_from_flags(arguments)
     if arguments.answers:
-        typed_seats = {*flags.get("cast", {}), *(DEBATING_SEATS if arguments.model else ())}
-        cast = {seat: specs for seat, specs in file_cast(answers).items() if seat not in typed_seats}
-        from_file = {key: value for key, value in answers.items() if key not in flags}
-        from_file |= {"cast": {} if getattr(arguments, "rehearse", False) else cast}
+        from_file = _only_from_file(arguments, answers, flags)
+        from_file |= {"cast": {}} if getattr(arguments, "rehearse", False) else {}
         consent.require_consent_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
     try:
         settings = settings_from_arguments(arguments, default_model)
@@ -72,6 +70,25 @@ def settings_with_consent(
         name = flags["format"] if "format" in flags else format_of(answers)
         _check_finished(arguments.answers, name, derived=_has_auto_positions(answers))
     return settings
+
+
+def _only_from_file(
+    arguments: argparse.Namespace, answers: Mapping[str, Any], flags: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The answers of a file in whose place no flag was given."""
+    typed_seats = {*flags.get("cast", {}), *(DEBATING_SEATS if arguments.model else ())}
+    cast = {seat: specs for seat, specs in file_cast(answers).items() if seat not in typed_seats}
+    return {key: value for key, value in answers.items() if key not in flags} | {"cast": cast}
+
+
+def needs_trust(arguments: argparse.Namespace) -> bool:
+    """Whether a debate of these flags needs `--trust`, which its rehearsal did not: the user has not agreed yet to the
+    programs and servers of the file, and can't be asked."""
+    if not arguments.answers or arguments.trust or at_terminal(sys.stderr):
+        return False
+    answers, flags = read_answers(arguments), settings_from_flags(arguments)
+    wanted = risks.of_settings(_only_from_file(arguments, answers, flags), flags.get("format"))
+    return bool(consent.unapproved_risks(consent.source_of_file(arguments.answers), wanted))
 
 
 def settings_from_arguments(arguments: argparse.Namespace, default_model: Callable[[str], str]) -> Settings:

@@ -101,10 +101,11 @@ def require_consent(
             raise BadSettings(f"{source.name} was not trusted, and nothing was done.")
     elif not trusted:
         risk_texts = "; ".join(risk.text for risk in risks_module.sort_risks(risks))
+        agree = f"run `{consent_command}`" if consent_command else "add --trust, which is remembered"
         otherwise = "leave it" if source.is_journal else "change it there, or give other values as flags"
         raise BadSettings(
             f"{source.name}: it {WANTS} and needs your consent ({risk_texts}). "
-            f"If you trust all of it, {f'run `{consent_command}`' if consent_command else 'add --trust'}; "
+            f"If you trust all of it, {agree}; "
             f"otherwise {otherwise}."
         )
     if not remember(source, risks) and source.is_journal:

@@ -10,7 +10,7 @@ import stat
 import sys
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines
+from debate_orchestrator.cli.answers_and_flags import cast_line, needs_trust, settings_with_consent, setup_lines
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet, is_silent
 from debate_orchestrator.cli.output import at_terminal, next_step, print_problems, print_status
@@ -125,4 +125,7 @@ def _real_debate(arguments: argparse.Namespace, real_settings: Settings, first: 
     )
     if not arguments.rehearse:
         return f"{first}name models in place of `{model_spec.REHEARSE}` for the real debate."
-    return f"{first}{arguments.real_debate or 'the same command without --rehearse'} is the real debate."
+    real_debate = arguments.real_debate or "the same command without --rehearse"
+    if not arguments.real_debate and needs_trust(arguments):
+        real_debate += ", and with --trust,"
+    return f"{first}{real_debate} is the real debate."

@@ -64,6 +64,12 @@ class ReviewerReport(Part):
     """The reasons that other ballots do not count."""
 
 
+def disagreement(report: ReviewerReport | None) -> str:
+    """The sentence for page one where reviewers do not agree with the panel; empty if all do, or there are none."""
+    disagrees = report is not None and report.agreeing is not None and report.agreeing < report.count
+    return report.agreement[0] if report and disagrees else ""
+
+
 class _Rater(NamedTuple):
     """A row of the table: the votes of a judge or reviewer, as they count."""
 

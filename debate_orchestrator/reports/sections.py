@@ -121,6 +121,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "evidence": evidence_text(report),
         "costs": cost_text(report),
         "earlier": verdict_text.earlier_verdict(report),
+        "reviewers_differ": reviewers.disagreement(report.reviewers),
         "reviewers_note": reviewers.NOTE,
         "context_files": list(context_files(report)),
     }
