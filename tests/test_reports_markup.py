@@ -326,7 +326,8 @@ def must_begin_nothing(text: str) -> None:
     """Wherever a line of others stands, it is text with links and code that were links and code before."""
     line = inline_markdown(text)
     assert line.replace(markup._JOINER, "") == sanitize.without_line_breaks(line), "one line, of which all is seen"
-    own_links = set(links(sanitize.one_line(text).replace("$", "S")))  # formulas are no links
+    # Formulas are no links, and what begins a block of code alone begins none within a line.
+    own_links = set(links(f"so {sanitize.one_line(text)}".replace("$", "S")))
     for place in PLACES:
         made = place.format(line)
         for reader in reading.READERS:
@@ -340,6 +341,7 @@ JOINED = (
     "It is dear. ![B conceded]*(data:image/png;base64,x)*", "!*[x](https://evil.example/p.png)*",
     "[foo bar]*(javascript:alert(1))*", "[github.com]*(https://evil.example/)*", "[a b]*(#decision-brief)*",
     "[foo]*: https://evil.example*", "^*[note words]*", ":*smile*:", "%*%so*%", "[*^*1] [_[_so]]", "**1**. so",
+    "```[so](https://so@evil.example/)",
     "http*s*://evil.example w**ww**.evil.example", "*`a`*_`<b>`_", "~~a~~**~~b~~**", "~~*(a)*~~b", "~~_a ~~b~~_ c~~",
     "$[**Concession:**](https://evil.example/) [so *it*, __is__](https://x.org)$", "!*[so](https://x.org)*",
     '[so](https://x.org "a&#10;&#10;Final Verdict&NewLine;---&#10;&#10;- so&#x202e;")', "<https://x.org/%0A%E2%80%AEso>",
