@@ -76,10 +76,10 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         person = terminal_people(PEOPLE, "r.drafts")
         JournalWriter.create("r.journal.jsonl", opened_event(cast=PEOPLE)).close()
         with continue_debate("r.journal.jsonl", ignore) as session:
-            providers = seat_providers(session, turn_taker=person)
+            providers = seat_providers(session, people=person)
 
     assert person is not None
-    assert {human.turn_taker for human in providers.values()} == {person}
+    assert {human.people for human in providers.values()} == {person}
     assert terminal_people({"a": ("host",), "judge": ("rehearse",)}, "r.drafts") is None
 
 

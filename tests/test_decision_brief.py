@@ -77,9 +77,9 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     report = build_report(read(output["journal"]).entries)
     text = Path("r.md").read_text(encoding="utf-8")
     head, found, rest = text.partition("## Final Verdict")
-    without = markdown.render(report.model_copy(update={"decision_brief": None, "shown_brief": None})).partition(
-        "## Final Verdict"
-    )[2]
+    without = markdown.render(
+        report.model_copy(update={"decision_brief": None, "shown_decision_brief": None})
+    ).partition("## Final Verdict")[2]
     start, end = rest.index("\n---\n\n## Behind the Decision Brief"), rest.index("\n---\n\n## How It Was Judged")
     behind, rest = rest[start:end], rest[:start] + rest[end:]
     assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # the last rule ends it

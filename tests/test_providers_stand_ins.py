@@ -257,7 +257,7 @@ def held(here: Path, person: StandIn) -> DebateState:
         current = CurrentState(debate)
         seats = cast_providers.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
-        human.turn_taker = person
+        human.people = person
         try:
             asyncio.run(take_turns(journal, current, seats))
         except Paused:

@@ -164,7 +164,7 @@ def test_a_folded_turn_tells_the_programs_words_from_a_sides() -> None:
     voted = render(adversarial(script_of(_final_verdict_judge=final(justification="Winner: B")), rounds=1))
     places = ((declined, "1.opening.a"), (declined, "1.opening.b"), (voted, "final.verdict.judge"))
     lines = [
-        article(page, turn).partition("<summary>")[2].partition(' <span class="tell">')[0] for page, turn in places
+        article(page, turn).partition("<summary>")[2].partition(' <span class="more-hint">')[0] for page, turn in places
     ]
 
     assert lines[:2] == [

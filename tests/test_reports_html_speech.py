@@ -15,7 +15,7 @@ from scripted_debates import FETCHED, check, checks, evidence, report_model
 
 from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.visible_text import Quote
-from debate_orchestrator.reports import sections
+from debate_orchestrator.reports import report_sections
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.page import gist
 from debate_orchestrator.reports.html.writer import HtmlWriter
@@ -136,7 +136,7 @@ def test_the_name_of_a_code_block_stands_within_it() -> None:
 )
 def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> None:
     """No markup in a quote hides, moves or adds a word below the speech: its characters are shown."""
-    looked_up = sections.looked_up([Quote(text=quote, verified=True)])
+    looked_up = report_sections.looked_up([Quote(text=quote, verified=True)])
     tree = lxml.html.fromstring(str(HtmlWriter({}).items(looked_up)))
 
     assert tree.text_content() == f"Found in the context files: “{without_quotation_marks(quote)}”"

@@ -18,8 +18,8 @@ from debate_orchestrator.reports import json_report, markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
+from debate_orchestrator.reports.report_sections import cost_text
 from debate_orchestrator.reports.rich_text import escaped
-from debate_orchestrator.reports.sections import cost_text
 from debate_orchestrator.reports.verdict_text import first_screen
 
 
@@ -230,7 +230,7 @@ def test_a_stand_in_that_took_no_turn_rehearsed_nothing() -> None:
     events = play_events(rounds=1, cast=cast, until="1.verdict.judge")
     for role, is_rehearsed in (("a", False), ("judge", True)):
         run = build_report(entries([*events, Reassigned(seat=role, specs=("rehearse",))])).run
-        assert (run.rehearsed, run.in_part, run.kind) == (
+        assert (run.rehearsed, run.rehearsed_in_part, run.kind) == (
             is_rehearsed,
             is_rehearsed,
             "mixed" if is_rehearsed else "called",

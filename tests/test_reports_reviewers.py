@@ -82,7 +82,7 @@ def test_swing_is_the_reviewers_own() -> None:
     found = said(*moved, ballot_for(ASKED, "silent", before=None))
     text = report(*moved)
 
-    assert (found.moved, found.gained, found.by_swing) == (2, {"a": -1, "b": 2}, "b")
+    assert (found.moved, found.gained, found.swing_winner) == (2, {"a": -1, "b": 2}, "b")
     assert found.swing[0] == "2 of 3 reviewers who voted before and after changed sides: 2 to B."
     assert found.swing[1].startswith("Researcher B won over more reviewers (Researcher A -1, Researcher B +2)")
     assert section(text, "Final Verdict") == section(markdown.render(build_report(MADE)), "Final Verdict")

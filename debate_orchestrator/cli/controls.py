@@ -66,9 +66,9 @@ class Controls:
         session: DebateSession,
         live: LiveView | None,
         on_event: OnEvent,
-        turn_taker: TerminalPeople | None = None,
+        people: TerminalPeople | None = None,
     ):
-        self._session, self._live, self._turn_taker = session, live, turn_taker
+        self._session, self._live, self._people = session, live, people
         self._message: Callable[[str], None] = live.message if live else print_status
         session.journal.notify = self._message
         self._on_event = on_event
@@ -98,8 +98,8 @@ class Controls:
     def begin(self, terminal: TerminalControl | None) -> None:
         """Reads keys from the terminal, if there is one, and lets a person be asked there."""
         self._terminal = terminal
-        if self._turn_taker is not None:
-            self._on_event = self._turn_taker.begin_watching(self.quit, terminal, self._on_event)
+        if self._people is not None:
+            self._on_event = self._people.begin_watching(self.quit, terminal, self._on_event)
         self.show_status()
         self._offer_issues(print_list=True)
 
@@ -159,8 +159,8 @@ class Controls:
         self._mode = KeyMode.QUIT
         self.stop.set()
         self._resumed.set()
-        if self._turn_taker is not None:
-            self._turn_taker.quit()
+        if self._people is not None:
+            self._people.quit()
 
     def _ask_question(self) -> None:
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.seats_open_to_questions(self._debate)}
@@ -252,7 +252,7 @@ class Controls:
     def interrupt(self) -> bool:
         """Handles the first Ctrl-C: quits, or cancels where the user has quit by a key. Returns False in a person's
         editor, for which it is meant."""
-        if self._turn_taker is not None and self._turn_taker.is_in_other_program:
+        if self._people is not None and self._people.is_in_other_program:
             return False
         if self.user_quit:
             self.cancel()
@@ -343,11 +343,11 @@ def terminal_control(
 
 @asynccontextmanager
 async def control(
-    session: DebateSession, live: LiveView | None, on_event: OnEvent, turn_taker: TerminalPeople | None
+    session: DebateSession, live: LiveView | None, on_event: OnEvent, people: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate while the block drives it. The first interrupt waits for the replies under
     way, the second, SIGTERM or SIGHUP leaves them. Raises Interrupted if work is left then."""
-    controls = Controls(session, live, on_event, turn_taker)
+    controls = Controls(session, live, on_event, people)
     try:
         with interrupts_acting(controls.cancel, controls.interrupt):
             async with terminal_control(live, controls.press) as terminal:

@@ -226,9 +226,9 @@ async def _drive(session: DebateSession, arguments: argparse.Namespace) -> None:
         on_event = ProgressLines(debate)
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
     folder = TurnsFolder(files.turns, live.message if live else print_status)
-    turn_taker = terminal_people(debate.cast, files.drafts)
-    async with control(session, live, on_event, turn_taker) as controls:
-        providers = seat_providers(session, flags.permissions_of(arguments), turn_taker, controls.on_event)
+    people = terminal_people(debate.cast, files.drafts)
+    async with control(session, live, on_event, people) as controls:
+        providers = seat_providers(session, flags.permissions_of(arguments), people, controls.on_event)
         options = RunOptions(
             on_event=controls.on_event,
             on_text=on_text,

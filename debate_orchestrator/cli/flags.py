@@ -80,7 +80,8 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def settings_from_flags(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Those of these settings, or else of all, that flags were given for. A mapping has only the keys with flags."""
+    """The values that the user gave by flags, by setting; only the settings in `names`, if any are named. Of a setting
+    that is a mapping, such as `cast`, only the keys whose flags were given."""
     from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text
 
     values: dict[str, Any] = {}

@@ -73,7 +73,7 @@ class EarlierRound(FrozenModel):
     """A panel's result for a round."""
 
     scores: dict[str, Score]
-    """Side to points; empty if there were none."""
+    """Side to score; empty if there were none."""
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""
 

@@ -176,7 +176,7 @@ class Format(FrozenModel):
     def is_vote(self, phase: Phase) -> bool:
         return JUDGE in phase.seats and bool(VOTE_FIELDS & set(self.shapes.get(phase.reply, {})))
 
-    def is_record(self, phase: Phase) -> bool:
+    def is_dissent_record(self, phase: Phase) -> bool:
         """Whether a reply in it is a dissent record."""
         return JUDGE in phase.seats and "rows" in self.shapes.get(phase.reply, {})
 

@@ -309,15 +309,15 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.settings.quorum)
 
 
-def turns_heard(debate: DebateState, listener: Turn) -> list[Turn]:
+def turns_heard(debate: DebateState, for_turn: Turn) -> list[Turn]:
     """The speeches, and what a clerk found, that a seat has heard before this turn, in the order of the schedule: those
     of earlier stages whose phase is heard by the seat. Ballots are never among them, nor replies that did not
     count. They are as they were given; a judge of the mirrored debate is shown them mirrored."""
     return [
         turn
-        for stage in takewhile(lambda stage: all(turn.id != listener.id for turn in stage), debate.stages)
+        for stage in takewhile(lambda stage: all(turn.id != for_turn.id for turn in stage), debate.stages)
         for turn in stage
-        if (turn.seat == listener.seat or _hears(debate, listener.transcript_role, turn))
+        if (turn.seat == for_turn.seat or _hears(debate, for_turn.transcript_role, turn))
         and (turn.phase.reply == "text" or not turn.judging)
         and not isinstance(debate.replies.get(turn.id), Rejected)
     ]

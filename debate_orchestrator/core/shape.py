@@ -38,7 +38,7 @@ class Condition(FrozenModel):
     def holds(
         self, *, rounds: int, strictness: str, round: int | None = None, settings_on: Collection[str] | None = None
     ) -> bool:
-        """Whether all conditions hold; one on settings does where `settings_on` is None."""
+        """Whether all conditions hold. A condition on settings counts as met if `settings_on` is None."""
         if self.setting and settings_on is not None and set(self.setting).isdisjoint(settings_on):
             return False
         if self.rounds_at_least is not None and rounds < self.rounds_at_least:

@@ -337,7 +337,8 @@ def sides_conceded(debate: DebateState) -> tuple[str, ...]:
 
 def verdict(debate: DebateState) -> Verdict | None:
     """The verdict from the final ballots and the scores; None until there is a final ballot. Where a speaker conceded,
-    and stand-ins alone judged, no ballot counts in it. Whether anything is decided says `decision.decision`."""
+    and stand-ins alone judged, no ballot counts in it. `decision.decision` says whether
+    anything is decided."""
     last_votes = final_votes(debate)
     if all(vote.absent for vote in last_votes):
         return None

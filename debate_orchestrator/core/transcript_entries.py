@@ -44,10 +44,10 @@ class TranscriptEntry(FrozenModel):
     """The turn after which it was given, where the order does not tell."""
 
 
-def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
+def entries_for(debate: DebateState, for_turn: Turn) -> list[TranscriptEntry]:
     """The entries that the seat of a turn has heard before it, in the order in which they are shown."""
-    turns = schedule.turns_heard(debate, listener)
-    if not listener.mirrored:
+    turns = schedule.turns_heard(debate, for_turn)
+    if not for_turn.mirrored:
         return [entry(debate, turn) for turn in turns]
     return [mirrored for group in _groups(turns) for mirrored in _mirrored(debate, group)]
 

@@ -57,7 +57,7 @@ class ParsedBallot(FrozenModel):
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""
     scores: dict[str, Number] = {}
-    """Side to points: the mean of its criteria by their weights; empty if sides are not scored."""
+    """Side to score: the mean of its criteria by their weights; empty if sides are not scored."""
     label: str | None = None
     """The label it gives a claim; null if it gives none."""
     score: Number | None = None
@@ -78,7 +78,8 @@ class Vote(FrozenModel):
     shown_mirrored: bool = False
     """Whether the judge was shown the mirrored debate too."""
     cast_by: frozenset[str] = frozenset()
-    """The model specs of its ballots, as far as they are known. What a recording repeats is its own."""
+    """The specs that cast its ballots, as far as they are known. A replayed ballot counts as cast by the recording
+    (`replay:PATH`), not by the model that first wrote it."""
     left_out: bool = False
     """Whether it is a stand-in's, beside that of a judge who is none: see `without_stand_ins`."""
 
@@ -291,7 +292,7 @@ class Verdict(FrozenModel):
     strength: Literal["decisive", "narrow", "consensus"] | None
     """Decisive is a lead of more than 20 % of the larger total; null if nothing was decided or scored."""
     totals: dict[str, Number]
-    """Side to points: the sum of its round scores, or the mean of its final ones, unrounded; empty if there are
+    """Side to score: the sum of its round scores, or the mean of its final ones, unrounded; empty if there are
     none."""
     rounds_won: dict[str, int]
     """Side, or `tie`, to rounds; empty if no round was judged by itself."""

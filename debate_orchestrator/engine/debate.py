@@ -33,7 +33,7 @@ from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import OnEvent, RunOptions, TurnRunner, record_event
 from debate_orchestrator.providers import cast_providers
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider, TurnTaker
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, People, Permissions, Provider
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.reports.wording import next_command
@@ -220,17 +220,17 @@ def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateSt
 def seat_providers(
     session: DebateSession,
     permissions: Permissions = NO_PERMISSIONS,
-    turn_taker: TurnTaker | None = None,
+    people: People | None = None,
     on_event: OnEvent = ignore,
 ) -> dict[str, Provider]:
     """The providers of a debate that goes on, by seat: none for seats of an agent host, and none at all where no turn
-    is due. `turn_taker` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
+    is due. `people` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
     journal. Raises BadSettings if the cast can't be used."""
     if not session.state.due:
         return {}
     providers = cast_providers.make_providers(session.current, session.files.evidence, permissions)
     for provider in providers.values():
-        provider.turn_taker = turn_taker
+        provider.people = people
     if (note := changed_prompts(session.state)) is not None:
         session.record(note, on_event)
     return providers

@@ -255,7 +255,9 @@ _FORMER_NAMES = {
     "words": "target_words",
     "advice": "feedback",
     "marks": "possible_marks",
-    "may_be_dry": "asks_for_no_new_ground",
+    "may_be_dry": "asks_about_new_ground",
+    "asks_for_no_new_ground": "asks_about_new_ground",
+    "played": "rounds_judged",
     "persisted": "converged_again",
     "until_dry": "until_no_new_ground",
 }
@@ -364,16 +366,17 @@ def _turn(debate: DebateState, turn: Turn, plain_phase: dict[str, Any] | None = 
     plain = {name: rendering.plain_data(getattr(turn, name)) for name in names}
     return {
         **plain,
-        "closing": turn.after_rounds,
+        "after_rounds": turn.after_rounds,
+        "closing": turn.after_rounds,  # a former name
         "phase": plain_phase or rendering.plain_data(turn.phase),
         "tag": rendering.plain_data(debate.format.tag_of(turn)),
     }
 
 
-def _turns_heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
+def _turns_heard(debate: DebateState, for_turn: Turn) -> list[dict[str, Any]]:
     """The speeches that the seat of a turn has heard, as templates see them, as plain data."""
     names = [name for name in TranscriptEntry.model_fields if name not in ("turn", "structured")]
-    entries = transcript_entries.entries_for(debate, listener)
+    entries = transcript_entries.entries_for(debate, for_turn)
     phases = {id(entry.turn.phase): entry.turn.phase for entry in entries}  # a few, which many turns share
     plain_phases = {key: rendering.plain_data(phase) for key, phase in phases.items()}
     return [
@@ -416,7 +419,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
     if turn.mirrored:
         totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
     return {
-        "asks_for_no_new_ground": bool({"issues", "until no new ground"} & set(debate.opened.settings.settings_on)),
+        "asks_about_new_ground": bool({"issues", "until no new ground"} & set(debate.opened.settings.settings_on)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard_turns if earlier["declined"]],
         "ballots": [
@@ -426,7 +429,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
         "totals": totals,
         "won": won,
         "gap": None if share is None else percent(share),
-        "played": len(results),
+        "rounds_judged": len(results),
         "conceded": conceded,
         "converged_again": bool(tally.rounds_converged_again(debate)),
     }

@@ -262,7 +262,7 @@ def error_text(error: BaseException) -> str:
 
 def find_problems(environment: Environment, bundled_templates: Mapping[str, str], names: Collection[str]) -> list[str]:
     """The mistakes in the syntax of these templates, path to text, and the variables in them that are not in `names`,
-    the ones that briefs provide. What else can go wrong, rendering shows."""
+    the ones that briefs provide. Other mistakes show only when it is rendered."""
     problems: list[str] = []
     trees: dict[str, nodes.Template] = {}
     for path, text in bundled_templates.items():

@@ -27,10 +27,10 @@ class Human(Provider):
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The person's reply. Raises ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
-        if self.turn_taker is None:
+        if self.people is None:
             raise ProviderFailed(f"{brief.turn_id} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
-        async with self._terminal if self.turn_taker.one_at_a_time else nullcontext():
-            text = await self.turn_taker.reply(
+        async with self._terminal if self.people.one_at_a_time else nullcontext():
+            text = await self.people.reply(
                 self._current.state, schedule.turn(self._current.state, brief.turn_id), brief
             )
         on_text(text)
@@ -38,8 +38,8 @@ class Human(Provider):
 
     async def close(self) -> None:
         """Removes the drafts of turns that are on record."""
-        if self.turn_taker is not None:
-            self.turn_taker.remove_drafts(self._current.state)
+        if self.people is not None:
+            self.people.remove_drafts(self._current.state)
 
 
 def problem(spec: str) -> str | None:

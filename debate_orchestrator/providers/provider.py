@@ -39,8 +39,8 @@ class Provider:
     """The spec from the cast; it is written beside every reply."""
     caches = False
     """Whether calls with the same beginning get cheaper once the first of them has begun to reply."""
-    turn_taker: TurnTaker | None = None
-    """The person for the turns of a human seat; None until the terminal or the browser provides one."""
+    people: People | None = None
+    """The people who take the turns of human seats; None until the terminal or the browser provides one."""
     evidence_folder: str | None = None
     """The folder for pages that are fetched; None keeps nothing."""
 
@@ -69,7 +69,9 @@ class Provider:
         return False
 
 
-class TurnTaker(Protocol):
+class People(Protocol):
+    """The people who take the turns of human seats, at a terminal or in a browser."""
+
     one_at_a_time: bool
     """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 

@@ -61,7 +61,7 @@ _SENTENCES = (
 )
 
 
-class Rehearsal(Provider):
+class StandIn(Provider):
     """The stand-in for one seat."""
 
     def __init__(self, spec: str, current: CurrentState):
@@ -85,8 +85,8 @@ def problem(spec: str) -> str | None:
     return spec_problem(rest)
 
 
-def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehearsal:
-    return Rehearsal(spec, current)
+def provider(spec: str, current: CurrentState, permissions: Permissions) -> StandIn:
+    return StandIn(spec, current)
 
 
 def reply_for(debate: DebateState, turn: Turn, preferred_values: Mapping[str, str | bool] = {}) -> str:

@@ -19,7 +19,7 @@ from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote
 from debate_orchestrator.core.visible_text import with_quotation_marks
-from debate_orchestrator.reports import sections, wording
+from debate_orchestrator.reports import report_sections, wording
 from debate_orchestrator.reports.decision_brief import split_first_sentence
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
@@ -162,7 +162,7 @@ def _state(run: ComparedDebate) -> Iterator[str]:
         )
         yield f"Run {run.number} is paused {got}, and compared as far as it got."
     if report.run.rehearsed:
-        part = " in part" if report.run.in_part else ""
+        part = " in part" if report.run.rehearsed_in_part else ""
         yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it."
     if why := report.why_no_winner:
         yield f"Run {run.number} has no winner, since {why}: its votes, claims and questions are left out."
@@ -312,7 +312,7 @@ def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
 
 def _costs(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     rows = [
-        (str(run.number), f"{costs.total.calls:,}", sections.money(costs.total))
+        (str(run.number), f"{costs.total.calls:,}", report_sections.money(costs.total))
         for run in runs
         if (costs := run.report.costs)
     ]

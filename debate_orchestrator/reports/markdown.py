@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.visible_text import with_quotation_marks
-from debate_orchestrator.reports import compare, markup, sections, verdict_text, wording
+from debate_orchestrator.reports import compare, markup, report_sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.decision_brief import ConsiderationReport
 from debate_orchestrator.reports.model import ReportModel
@@ -35,7 +35,7 @@ def render(report: ReportModel) -> str:
 
 def render_for_review(report: ReportModel) -> str:
     """The transcript and the judges' files for a reviewer, without votes, scores, verdict and names of models."""
-    values = {"speeches": speeches_for_review(report), "context_files": list(sections.judges_files(report))}
+    values = {"speeches": speeches_for_review(report), "context_files": list(report_sections.judges_files(report))}
     return _render_template(report, "for_review.md.j2", title=Markup(REVIEW_PREFIX), **values)
 
 
@@ -57,7 +57,7 @@ def _end_with_newline(text: str) -> str:
 def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
     """Headings with their turns for a reviewer, but for judges' and the decision brief's: judges see no advice."""
     rounds = [
-        (f"Round {round_report.number}", (*round_report.speeches, *round_report.forced_turns))
+        (f"Round {round_report.number}", (*round_report.speeches, *round_report.intervention_speeches))
         for round_report in report.rounds
     ]
     parts = [(BEFORE, report.before), *rounds, (AFTER, report.after)]
@@ -70,12 +70,12 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
 
 def _render_template(report: ReportModel, template: str, **more: Any) -> str:
     writer = MarkdownWriter(partial(_link, report), report.judging.format.checked_tags)
-    values = sections.template_values(report, writer) | {"links": partial(_links, report)}
+    values = report_sections.template_values(report, writer) | {"links": partial(_links, report)}
     if not report.transcript_only:
-        advice = report.shown_brief.advice if report.shown_brief else None
+        advice = report.shown_decision_brief.advice if report.shown_decision_brief else None
         advice = advice if advice in report.turn_places else None
         values |= {
-            "decision_brief": report.shown_brief,
+            "decision_brief": report.shown_decision_brief,
             "is_filler": bool(report.why_no_winner),
             "shown_in": partial(_places_of_reason, report),
             "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
@@ -190,19 +190,19 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
 def _contents(report: ReportModel, *, was_judged: bool) -> Markup:
     """Links to the sections that a reader looks for first, on one line."""
     final = report.judging.final_fields
-    titles = [*(["Decision Brief"] if report.shown_brief else []), "Final Verdict", "Debate Transcript"]
+    titles = [*(["Decision Brief"] if report.shown_decision_brief else []), "Final Verdict", "Debate Transcript"]
     titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
     titles += ["Dissent Record"] if "rows" in final else []
     titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
     titles += ["Recommended Follow-Up"] if "follow_up" in final else []
-    titles += ["Behind the Decision Brief"] if report.shown_brief else []
+    titles += ["Behind the Decision Brief"] if report.shown_decision_brief else []
     titles += ["How It Was Judged"] if was_judged else []
     titles += ["Context Files"] if report.context_files else []
     return Markup(" · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))
 
 
 class MarkdownWriter:
-    """The `sections.Writer` of markdown, for one report; `link` makes a turn's id a link to it. `quotes` are the
+    """The `report_sections.Writer` of markdown, for one report; `link` makes a turn's id a link to it. `quotes` are the
     tags of what was looked up in the context files; quotation marks take their place."""
 
     def __init__(self, link: Callable[[str], str], quotes: Sequence[str] = ()):
@@ -214,27 +214,27 @@ class MarkdownWriter:
     def line(self, phrase: Phrase, *, in_table: bool = False) -> Markup:
         """A phrase, for every place that takes phrases of its kinds."""
         parts: list[str] = []
-        for strong, runs in groupby(phrase, key=lambda run: run.strong):
-            text = "".join(self._run(run, in_table=in_table) for run in runs)
+        for strong, spans in groupby(phrase, key=lambda span: span.strong):
+            text = "".join(self._span(span, in_table=in_table) for span in spans)
             parts.append(f"**{text}**" if strong else text)
         return Markup("".join(parts))
 
-    def _run(self, run: Span, *, in_table: bool) -> str:
-        match run.kind:
+    def _span(self, span: Span, *, in_table: bool) -> str:
+        match span.kind:
             case "escaped" | "issue":
-                return markup.escaped(with_quotation_marks(run.text, self._quotes))
+                return markup.escaped(with_quotation_marks(span.text, self._quotes))
             case "inline_markdown":
-                return markup.inline_markdown(with_quotation_marks(run.text, self._quotes))
+                return markup.inline_markdown(with_quotation_marks(span.text, self._quotes))
             case "quoted":
-                plain = sanitize.plain_letters(with_quotation_marks(run.text, self._quotes))
+                plain = sanitize.plain_letters(with_quotation_marks(span.text, self._quotes))
                 return markup.escaped(sanitize.quoted(plain))
             case "turn":
-                return self._link(run.text)
+                return self._link(span.text)
             case "address":
-                return markup.address(run.text)
+                return markup.address(span.text)
             case "cited":
-                return markup.link(run.target, run.text)
-        text = markup.escape(run.text)  # outside of a table a bar is a bar
+                return markup.link(span.target, span.text)
+        text = markup.escape(span.text)  # outside of a table a bar is a bar
         return text if in_table else text.replace(r"\|", "|")
 
     def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> Markup:

@@ -151,7 +151,7 @@ class ReportModel(Part):
     judges: tuple[str, ...] = Field(default=(), exclude=True)
     shown_verdict: VerdictReport | None = Field(default=None, exclude=True)
     """The verdict; where stand-ins left none, what its place on a page is filled with."""
-    shown_brief: DecisionBriefReport | None = Field(default=None, exclude=True)
+    shown_decision_brief: DecisionBriefReport | None = Field(default=None, exclude=True)
     """The same of the decision brief."""
     before: tuple[TurnReport, ...] = Field(exclude=True)
     """Turns before the first round, of formats that have them."""
@@ -169,7 +169,7 @@ class ReportModel(Part):
     @property
     def no_decision(self) -> str:
         """The sentence in place of the recommendation of a debate that is filler."""
-        in_whole = self.run.rehearsed and not self.run.in_part
+        in_whole = self.run.rehearsed and not self.run.rehearsed_in_part
         return f"No decision: {'this is a rehearsal' if in_whole else self.why_no_winner}."
 
     @property
@@ -221,7 +221,9 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     elsewhere = (*final_ballots, *records, *briefs)
     after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
-    in_rounds = (turn for judged in rounds for turn in (*judged.speeches, *judged.ballots, *judged.forced_turns))
+    in_rounds = (
+        turn for judged in rounds for turn in (*judged.speeches, *judged.ballots, *judged.intervention_speeches)
+    )
     report = ReportModel(
         **_setup(debate),
         **_outcome(debate, judging),
@@ -303,13 +305,13 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
     entry = transcript_entries.entry(debate, turn)
     fields = _fields(debate, turn, shape, reply_event) if isinstance(reply_event, StructuredReplyGiven) else None
     is_vote = turn.judging and debate.format.is_vote(turn.phase)
-    is_record = turn.after_rounds and debate.format.is_record(turn.phase)
+    is_dissent_record = turn.after_rounds and debate.format.is_dissent_record(turn.phase)
     side = turn.seat in debate.format.sides
     parsed_ballot = None if vote is None else vote.mirrored if turn.id == vote.turn_id + MIRRORED else vote.original
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
     return TurnReport(
         id=turn.id,
-        kind="ballot" if is_vote else "record" if is_record else "speech" if side else "other_reply",
+        kind="ballot" if is_vote else "record" if is_dissent_record else "speech" if side else "other_reply",
         seat=turn.seat,
         round=turn.round,
         stage=stage,
@@ -370,7 +372,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         converged_again=tally.converged_again(debate, n),
         speeches=tuple(turns[turn.id] for turn in round_turns if turn not in ballots and not turn.phase.triggered_by),
         ballots=tuple(turns[turn.id] for turn in ballots),
-        forced_turns=forced,
+        intervention_speeches=forced,
         intervention=filled_announcement(debate.format.announcements.intervention, round=n),
         votes=votes,
         result=result,
@@ -387,7 +389,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         mirrored=mirrored,
         flipped=flipped,
         order_only=debate.mirror.order_only,
-        by_swing=format.decided_by == "swing",
+        decided_by_swing=format.decided_by == "swing",
         means=tally.means(debate),
         conflicts=conflicts_of_interest(debate),
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
@@ -418,7 +420,7 @@ def _outcome(debate: DebateState, judging: JudgingReport) -> dict[str, Any]:
     """The verdict and the decision brief: those that stand, and those that are shown."""
     why, verdict, brief = why_no_winner(debate), _verdict(debate, judging), decision_brief.decision_brief_report(debate)
     standing = {} if why else {"verdict": verdict, "decision_brief": brief}
-    return {"verdict": None, **standing, "shown_verdict": verdict, "shown_brief": brief, "why_no_winner": why}
+    return {"verdict": None, **standing, "shown_verdict": verdict, "shown_decision_brief": brief, "why_no_winner": why}
 
 
 def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | None:
@@ -469,10 +471,10 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     if report.status == "paused":
         state = "Debate under way: another process is writing it." if under_way else "Debate paused."
         return f"{state} {document} so far written to {name_of(path)}." if path else state
-    rehearsed = "Debate rehearsed in part." if report.run.in_part else "Debate rehearsed."
+    rehearsed = "Debate rehearsed in part." if report.run.rehearsed_in_part else "Debate rehearsed."
     sentences = [rehearsed if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {name_of(path)}."] if path else []
-    if report.run.rehearsed and not report.run.in_part:
+    if report.run.rehearsed and not report.run.rehearsed_in_part:
         return " ".join([*sentences, wording.FILLER])
     sentences += report.degradations
     if report.decision_brief:

@@ -119,7 +119,7 @@ class RoundReport(Part):
     ballots_counted: int | None = None
     """Judges that are not absent; null if it was not judged."""
     scores: dict[str, Number] = {}
-    """Side to points: the mean over the judges, unrounded; empty if there are none."""
+    """Side to score: the mean over the judges, unrounded; empty if there are none."""
     winner: str | None = None
     """A side, `tie`, `consensus` or `no decision`; null if it was not judged."""
     label: str | None = None
@@ -136,7 +136,7 @@ class RoundReport(Part):
     """Of the sides, with what a clerk found of them."""
     ballots: tuple[TurnReport, ...] = Field(exclude=True)
     """The judges' reply in the requested shape."""
-    forced_turns: tuple[TurnReport, ...] = Field(default=(), exclude=True)
+    intervention_speeches: tuple[TurnReport, ...] = Field(default=(), exclude=True)
     """Turns that answer the intervention."""
     intervention: str = Field(default="", exclude=True)
     """The announcement of those turns."""
@@ -206,7 +206,7 @@ class JudgingReport(Part):
     """Whether the mirrored debate had the order of the sides swapped alone, and each kept its name."""
     flipped: int = Field(default=0, serialization_alias="changed")
     """The number of those that differed on the mirrored debate, and so do not count."""
-    by_swing: bool = False
+    decided_by_swing: bool = Field(default=False, serialization_alias="by_swing")
     """Whether the side that gained more votes during the debate wins, in place of the side with more votes."""
     means: dict[str, dict[str, Number]] = {}
     """Side to criterion to the mean of what judges gave it, in points; empty if nothing is scored."""
@@ -443,7 +443,7 @@ class EarlierDebateReport(Part):
     strength: str | None
     """Of the earlier verdict; null if nothing was decided or scored."""
     totals: dict[str, float]
-    """Side to points in the earlier verdict."""
+    """Side to score in the earlier verdict."""
     rounds: tuple[EarlierRoundReport, ...]
     """The earlier judges' result for each round that they judged."""
 

@@ -309,7 +309,7 @@ class RunReport(Part):
     more than one of these. Of a debate that is judged again, it tells of the judges alone."""
     rehearsed: bool
     """Whether stand-ins spoke at all."""
-    in_part: bool = Field(default=False, exclude=True)
+    rehearsed_in_part: bool = Field(default=False, exclude=True)
     """Whether people, models or programs spoke beside them."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who took the last of its turns, or is to take the first, as far as that is shown: of a program its name
@@ -334,7 +334,7 @@ def run_report(debate: DebateState) -> RunReport:
     return RunReport(
         kind=_kind(debate),
         rehearsed=bool(rehearsed_seats(debate)),
-        in_part=_has_both_kinds(chain(*_occupants(debate).values())),
+        rehearsed_in_part=_has_both_kinds(chain(*_occupants(debate).values())),
         cast={role: tuple(map(model_spec.public_name, specs)) for role, specs in last_specs_by_role(debate).items()},
         models=_by_seat(debate, lambda reply: (reply.model,)),
         role_names={role: debate.format.name_of(role) for role in debate.active_seats},

@@ -50,13 +50,13 @@ class ReviewerReport(Part):
     """The number who changed their position while reading it."""
     gained: dict[str, int]
     """Side to the minds that it gained between the votes before and after; empty if no reviewer voted twice."""
-    by_swing: str | None
+    swing_winner: str | None = Field(serialization_alias="by_swing")
     """The side that gained more, or `tie`; null if no reviewer voted twice."""
     table: PlainTable
     """The panel, each judge and each reviewer: what they gave, as the report shows it."""
     agreement: tuple[str, ...]
     """Their agreement, in sentences."""
-    swing: tuple[str, ...]
+    swing_sentences: tuple[str, ...] = Field(serialization_alias="swing")
     """Whose minds the debate moved, in sentences; empty if no reviewer voted before and after."""
     reasons: tuple[ReviewReason, ...]
     """Their reasons."""
@@ -89,7 +89,7 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
     panel_winner = _panel_winner(debate)
     voted_twice = [review for review in reviews if review.before and review.after]
     minds_gained = _minds_gained(debate, voted_twice)
-    by_swing = swing_winner(minds_gained) if minds_gained else None
+    won_over_more = swing_winner(minds_gained) if minds_gained else None
     return ReviewerReport(
         count=len(reviews),
         agreeing=None
@@ -98,10 +98,10 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
         winners=dict(Counter(named_by(review.final) for review in reviews)),
         moved=sum(review.before != review.after for review in voted_twice),
         gained=minds_gained,
-        by_swing=by_swing,
+        swing_winner=won_over_more,
         table=_table(debate, reviews),
         agreement=tuple(_agreement(debate, reviews, panel_winner)) if reviews else (),
-        swing=tuple(_swing(debate, voted_twice, minds_gained, by_swing)) if voted_twice else (),
+        swing_sentences=tuple(_swing(debate, voted_twice, minds_gained, won_over_more)) if voted_twice else (),
         reasons=tuple(
             ReviewReason(
                 reviewer=review.reviewer,
@@ -210,7 +210,10 @@ def _minds_gained(debate: DebateState, voted_twice: Sequence[ReviewerBallot]) ->
 
 
 def _swing(
-    debate: DebateState, voted_twice: Sequence[ReviewerBallot], minds_gained: Mapping[str, int], by_swing: str | None
+    debate: DebateState,
+    voted_twice: Sequence[ReviewerBallot],
+    minds_gained: Mapping[str, int],
+    won_over_more: str | None,
 ) -> Iterator[str]:
     moves = Counter(str(ballot.after) for ballot in voted_twice if ballot.before != ballot.after)
     to = ", ".join(f"{n} to {winner_word(side)}" for side, n in moves.items())
@@ -218,8 +221,8 @@ def _swing(
     sentence = f"{total} of {plural(n, 'reviewer')} who voted before and after changed sides"
     yield f"{sentence}: {to}." if total else f"{sentence}."
     gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in minds_gained.items())
-    if by_swing in minds_gained:
-        yield f"{debate.format.name_of(str(by_swing))} won over more reviewers ({gains})."
+    if won_over_more in minds_gained:
+        yield f"{debate.format.name_of(str(won_over_more))} won over more reviewers ({gains})."
     else:
         yield f"Neither side won over more reviewers ({gains})."
     yield "This does not change the panel's verdict."

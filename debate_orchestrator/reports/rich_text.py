@@ -1,4 +1,4 @@
-"""Lines of a report as runs of words, each marked by whose words they are.
+"""Lines of a report as spans of words, each marked by whose words they are.
 
 Each type of report file makes a run safe in its own way, and draws strong words and links.
 """
@@ -40,15 +40,15 @@ Phrase = tuple[Span, ...]
 
 def phrase(*parts: str | Phrase) -> Phrase:
     """Parts in a row; plain strings are the report's own words."""
-    runs: list[Span] = []
+    spans: list[Span] = []
     for part in parts:
-        runs += ([Span(part)] if part else []) if isinstance(part, str) else part
-    return tuple(runs)
+        spans += ([Span(part)] if part else []) if isinstance(part, str) else part
+    return tuple(spans)
 
 
 def strong(*parts: str | Phrase) -> Phrase:
     """The same, set off."""
-    return tuple(run._replace(strong=True) for run in phrase(*parts))
+    return tuple(span._replace(strong=True) for span in phrase(*parts))
 
 
 def join(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
@@ -59,9 +59,9 @@ def join(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
     return phrase(*parts)
 
 
-def cite(runs: Phrase, turn_id: str | None) -> Phrase:
+def cite(spans: Phrase, turn_id: str | None) -> Phrase:
     """The same with the turn that its words rest on: a number's ballot."""
-    return tuple(run._replace(target=turn_id) for run in runs) if turn_id else runs
+    return tuple(span._replace(target=turn_id) for span in spans) if turn_id else spans
 
 
 def escaped(text: str) -> Phrase:
@@ -90,7 +90,7 @@ def name_or_quotation(text: str) -> Phrase:
 
 def plain_text(phrase: Phrase) -> str:
     """The words of a phrase alone."""
-    return "".join(quoted(run.text) if run.kind == "quoted" else run.text for run in phrase)
+    return "".join(quoted(span.text) if span.kind == "quoted" else span.text for span in phrase)
 
 
 def turn(turn_id: str) -> Phrase:

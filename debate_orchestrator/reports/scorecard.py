@@ -120,14 +120,20 @@ def summary(probe: Probe, cases: Sequence[Data]) -> Data:
 
 
 def table(card: Data) -> str:
-    return "\n\n".join(["\n".join([judge["judge"], *_section(card, judge)]) for judge in card["judges"]] + [_SHIFT])
+    return "\n\n".join(["\n".join([judge["judge"], *_judge_table(card, judge)]) for judge in card["judges"]] + [_SHIFT])
 
 
 def markdown(card: Data) -> str:
     """The scorecard as a document of its own."""
     lines = ["# Judge Scorecard"]
     for judge in card["judges"]:
-        lines += ["", f"## {escaped(judge['judge'])}", "", *_section(card, judge), f"Journals: `{judge['folder']}/`."]
+        lines += [
+            "",
+            f"## {escaped(judge['judge'])}",
+            "",
+            *_judge_table(card, judge),
+            f"Journals: `{judge['folder']}/`.",
+        ]
         falls = [_fall(card, case) for case in judge["cases"] if case["fell"]]
         lines += ["", "Cases in which it fell for the probe:", "", *falls] if falls else []
     lines += ["", "## The probes", ""]
@@ -137,7 +143,7 @@ def markdown(card: Data) -> str:
     return "\n".join([*lines, "", "## How to read it", "", _SHIFT, "", _READING, ""])
 
 
-def _section(card: Data, judge: Data) -> Iterator[str]:
+def _judge_table(card: Data, judge: Data) -> Iterator[str]:
     """The table of a judge, as markdown that is aligned for a terminal too, with its cost and what weakens it."""
     rows = [_COLUMNS, *(_cells(probe, row) for probe, row in zip(card["probes"], judge["probes"], strict=True))]
     first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

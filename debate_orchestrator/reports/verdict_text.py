@@ -94,7 +94,7 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 def result_line(report: ReportModel) -> str:
     """Who argued better, how reliable that is, and whether the decision brief follows it; empty without a result."""
-    if report.why_no_winner and report.shown_brief:
+    if report.why_no_winner and report.shown_decision_brief:
         return wording.no_winner(report.why_no_winner)
     decision_brief = report.decision_brief
     if decision_brief is None:
@@ -464,7 +464,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
 
 
 def _unchecked(report: ReportModel) -> Iterator[str]:
-    for number, reason in enumerate(report.shown_brief.why if report.shown_brief else (), start=1):
+    for number, reason in enumerate(report.shown_decision_brief.why if report.shown_decision_brief else (), start=1):
         if reason.mark_problems:
             yield f'Reason {number}: its mark "{MARK_TEXTS[reason.mark]}" is not supported by the record.'
     for note in report.notes:

@@ -150,8 +150,8 @@ class Form(ABC):
                 value = parse_answer(question, self.shape_context, answer)
                 if question.lacking and value in (None, False) and not short_list:
                     short_list = True
-                    missing_text = plural(question.lacking, "more item")
-                    raise BadReply(f"The list should have {missing_text}. The same again ends it.")
+                    missing_text = f"The list should have {plural(question.lacking, 'more item')}."
+                    raise BadReply(f"{missing_text} Enter one, or give the same answer again to end the list as it is.")
             except Quit as quitting:
                 if quitting.typed:
                     self.answers[typing] = quitting.typed

@@ -233,11 +233,11 @@ class LiveView:
     def _structured_reply(self, event: events.StructuredReplyGiven) -> None:
         self._speeches.pop(event.turn_id, None)
         turn = schedule.turn(self._debate, event.turn_id)
-        is_record = self._debate.format.is_record(turn.phase)
+        is_dissent_record = self._debate.format.is_dissent_record(turn.phase)
         if turn.judging and "scores" in event.data:
             self._add_text(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             self._add_rows(ballot_rows(self._debate, event, self._width), of_ballots=turn.judging)
-        elif is_record and (claims := event.data.get("rows")) and not self._is_stand_in(turn):
+        elif is_dissent_record and (claims := event.data.get("rows")) and not self._is_stand_in(turn):
             self._add_text(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 status = (claim.get("status") or "no status").capitalize()  # a format may ask for none

@@ -116,7 +116,7 @@ class _Votes(NamedTuple):
 
     models: list[str]
     judges: list[str]
-    pro: Ints  # of each cell, as are con, judge and second
+    pro: Ints  # of each cell, as are con, judge and second_speaker
     con: Ints
     judge: Ints
     second_speaker: Ints

@@ -58,7 +58,7 @@ def _stage_blocks(debate: DebateState, announcements: StageAnnouncements) -> Ite
         return
     for turn in announcements.stage:
         if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
-            is_earlier = _is_earlier_brief(debate, turn)
+            is_earlier = _is_earlier_decision_brief(debate, turn)
             yield Block(f"{'earlier' if is_earlier else 'turn'}-{turn.id}", turn=turn, is_collapsed=is_earlier)
     for k, line in enumerate(announcements.after):
         # A list of issues goes under the heading of its turn.
@@ -66,7 +66,7 @@ def _stage_blocks(debate: DebateState, announcements: StageAnnouncements) -> Ite
             yield Block(f"after-{first}-{k}", announcement=line)
 
 
-def _is_earlier_brief(debate: DebateState, turn: Turn) -> bool:
+def _is_earlier_decision_brief(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn is a decision brief that a later one replaces."""
     last = rapporteur.decision_brief(debate)
     return last is not None and turn.id != last.turn_id and turn.phase.reply == debate.turns[last.turn_id].phase.reply

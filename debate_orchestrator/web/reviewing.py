@@ -22,8 +22,8 @@ from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
+from debate_orchestrator.reports.report_sections import judges_files
 from debate_orchestrator.reports.reviews import ReviewedDebate, SignedName, signed_name
-from debate_orchestrator.reports.sections import judges_files
 from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadFile, quoting_as_typed
 from debate_orchestrator.util.sanitize import one_line

@@ -121,7 +121,7 @@ class ServedDebate:
         shows_unfinished: bool,
     ) -> None:
         """`journal_lock` is held while an event is written to the journal without a run, and while it is opened."""
-        self.path, self.turn_taker, self.viewers = path, BrowserPeople(), Viewers()
+        self.path, self.people, self.viewers = path, BrowserPeople(), Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """The reason that it ended before its debate was complete, unless it was paused on purpose."""
@@ -157,13 +157,13 @@ class ServedDebate:
     def pause(self) -> None:
         """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
-        self.turn_taker.pause()
+        self.people.pause()
         self._send_status()
 
     def pause_for_shutdown(self) -> None:
         """Does as `pause`, because the server shuts down."""
         self._shutting_down = True
-        self.turn_taker.viewers.close()
+        self.people.viewers.close()
         self.pause()
 
     def record(self, event: Event) -> None:
@@ -206,7 +206,7 @@ class ServedDebate:
             if not self._shutting_down:
                 self.viewers.broadcast("over", {})
             self.viewers.close()
-            self.turn_taker.end()
+            self.people.end()
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
@@ -219,7 +219,7 @@ class ServedDebate:
             self.blocks.update(session.state)
             if session.state.due:
                 must_be_callable(session.state.cast, people=True)
-            providers = seat_providers(session, turn_taker=self.turn_taker, on_event=self._on_event)
+            providers = seat_providers(session, people=self.people, on_event=self._on_event)
             options = RunOptions(on_event=self._on_event, on_text=self._on_text, stop=self._stop)
             await drive(session, providers, options)
             if not session.state.due:
@@ -250,7 +250,7 @@ class ServedDebate:
         if isinstance(event, CallIntended) and event.turn_id in {turn.id for turn in debate.due}:
             self._write_on(debate, debate.turns[event.turn_id])
         self.blocks.update(debate)
-        self.turn_taker.notify(debate)
+        self.people.notify(debate)
         self._send_status()
 
     def _on_text(self, turn: Turn, piece: str) -> None:

@@ -76,7 +76,7 @@ class Seats:
     async def seat(self, request: Request) -> Response:
         """The view of a person in a seat: the turn that waits for them, or that none does."""
         _, debate, served = await self._debate(request)
-        awaited_turn = served.turn_taker.awaited_turn(request.path_params["seat"]) if served else None
+        awaited_turn = served.people.awaited_turn(request.path_params["seat"]) if served else None
         seat_request = SeatRequest(request, debate, served, awaited_turn)
         if request.method != "POST":
             return await self._page(seat_request, {}, [])
@@ -188,7 +188,7 @@ class Seats:
     async def stream(self, request: Request) -> Any:
         """Says when the page of the seat has changed. In a pause it ends at once, and the browser looks again."""
         _, _, served = await self._debate(request)
-        viewers = served.turn_taker.viewers if served else None
+        viewers = served.people.viewers if served else None
         return event_stream(viewers, lambda: [RECONNECT, message("here", {})])
 
     async def report(self, request: Request) -> Response:

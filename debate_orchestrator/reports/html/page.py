@@ -17,14 +17,14 @@ from markupsafe import Markup
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.schedule import CHALLENGE, REBUTTAL
 from debate_orchestrator.core.visible_text import with_quotation_marks
-from debate_orchestrator.reports import compare, sections, verdict_text, wording
+from debate_orchestrator.reports import compare, report_sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, escaped_html, line, speech
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
+from debate_orchestrator.reports.report_sections import AFTER, BEFORE
 from debate_orchestrator.reports.rich_text import plain_text
-from debate_orchestrator.reports.sections import AFTER, BEFORE
 from debate_orchestrator.reports.wording import VoteScales
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
@@ -38,7 +38,7 @@ def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
     quotes = report.judging.format.checked_tags
     writer = HtmlWriter(report.turn_places, quotes)
-    values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
+    values = report_sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shorten(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
         "description": shorten(one_line(" / ".join(report.positions.values()))),

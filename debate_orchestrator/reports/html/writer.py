@@ -28,8 +28,8 @@ def anchor(turn_id: str) -> str:
 
 
 class HtmlWriter:
-    """The `sections.Writer` of one page, which has the turns in `places`: turn id to its round and its name there.
-    `checked_tags` are those of quotes that were looked up; quotation marks take their place."""
+    """The `report_sections.Writer` of one page, which has the turns in `places`: turn id to its round and its name
+    there. `checked_tags` are those of quotes that were looked up; quotation marks take their place."""
 
     def __init__(self, places: Mapping[str, tuple[int, str]], checked_tags: Sequence[str] = ()):
         self._places, self._checked_tags = places, checked_tags
@@ -39,35 +39,35 @@ class HtmlWriter:
 
     def line(self, phrase: Phrase) -> Markup:
         markup = Markup()
-        for strong, runs in groupby(phrase, key=lambda run: run.strong):
-            text = Markup().join(map(self._run, runs))
+        for strong, spans in groupby(phrase, key=lambda span: span.strong):
+            text = Markup().join(map(self._span, spans))
             markup += Markup("<strong>{}</strong>").format(text) if strong else text
         return markup
 
-    def _run(self, run: Span) -> Markup:
-        match run.kind:
+    def _span(self, span: Span) -> Markup:
+        match span.kind:
             case "turn":
-                return self.turn(run.text)
+                return self.turn(span.text)
             case "address":
-                return self._page(run.text, run.text)
+                return self._page(span.text, span.text)
             case "cited":
-                host = layout.host_of(run.target)
-                title = sanitize.quoted(run.text[: layout.MAX_LINK_LENGTH]) if run.text else ""
-                linked = self._page(run.target, title)
-                return linked + f" ({host})" if host and run.text else linked
+                host = layout.host_of(span.target)
+                title = sanitize.quoted(span.text[: layout.MAX_LINK_LENGTH]) if span.text else ""
+                linked = self._page(span.target, title)
+                return linked + f" ({host})" if host and span.text else linked
             case "issue":
-                title = Markup(' title="{}"').format(sanitize.one_line(run.target)) if run.target else ""
-                return Markup("<abbr{}>{}</abbr>").format(title, escaped_html(run.text))
+                title = Markup(' title="{}"').format(sanitize.one_line(span.target)) if span.target else ""
+                return Markup("<abbr{}>{}</abbr>").format(title, escaped_html(span.text))
             case "inline_markdown":
-                text = line(with_quotation_marks(run.text, self._checked_tags))
+                text = line(with_quotation_marks(span.text, self._checked_tags))
             case "quoted":
-                plain = sanitize.plain_letters(with_quotation_marks(run.text, self._checked_tags))
+                plain = sanitize.plain_letters(with_quotation_marks(span.text, self._checked_tags))
                 text = escaped_html(sanitize.quoted(plain))
             case "own":
-                text = escape(sanitize.sanitize(run.text))
+                text = escape(sanitize.sanitize(span.text))
             case _:
-                text = escaped_html(with_quotation_marks(run.text, self._checked_tags))
-        return self.link_to(run.target, text) if run.target else text
+                text = escaped_html(with_quotation_marks(span.text, self._checked_tags))
+        return self.link_to(span.target, text) if span.target else text
 
     def _page(self, url: str, title: str) -> Markup:
         if layout.host_of(url) is None:

@@ -215,7 +215,7 @@ class Site:
         name = f"{debate_list.slug(answers['topic'])}-{secrets.token_hex(5)}"
         settings = _settings(answers, f"{name}{SUFFIXES[0]}.md")
         self._must_have_room()
-        await self._moderate(visitor, offer, answers)
+        await self._screen(visitor, offer, answers)
         self._must_have_room()  # no place is kept meanwhile: one visitor's topics would keep others out
         self._admit(name, visitor, offer)
         self.queue.starting += 1
@@ -235,7 +235,7 @@ class Site:
         if self.queue.full:
             raise queue_full(self.rules.queue, self.queue.wait_seconds(1))
 
-    async def _moderate(self, visitor: str, offer: Offer, answers: dict[str, Any]) -> None:
+    async def _screen(self, visitor: str, offer: Offer, answers: dict[str, Any]) -> None:
         """Raises FormError for a topic that the owner's check refuses, and for a visitor who tries or has started too
         many."""
         if not self.rules.moderation:

@@ -111,7 +111,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     return values | {
         "mark_text": lambda reason: decision_brief.mark_text(reason, report.dissent or ()),
         "rapporteur_note": decision_brief.RAPPORTEUR_NOTE,
-        "check_outcome": decision_brief.check_outcome(report.shown_brief),
+        "check_outcome": decision_brief.check_outcome(report.shown_decision_brief),
         "split_first_sentence": decision_brief.split_first_sentence,
         "heading": decision_brief.heading,
         "result_line": verdict_text.result_line(report),
@@ -296,11 +296,11 @@ def _by_another(*votes: Vote) -> str:
 def _swing_sentence(report: ReportModel) -> str:
     """The votes that each side gained, where votes are for sides; empty if none moved and none decides."""
     swing = report.verdict.swing if report.verdict else {}
-    if not swing or report.judging.labelled or not (any(swing.values()) or report.judging.by_swing):
+    if not swing or report.judging.labelled or not (any(swing.values()) or report.judging.decided_by_swing):
         return ""
     gains = ", ".join(f"{report.seats[side]} {n:+d}" for side, n in swing.items())
     return f"Votes gained by the debate: {gains}." + (
-        " In this format that decides." if report.judging.by_swing else ""
+        " In this format that decides." if report.judging.decided_by_swing else ""
     )
 
 
@@ -328,7 +328,7 @@ def _words(report: ReportModel) -> PhraseTable | None:
     """The words of each side by round: longer speeches may look stronger than they are."""
     sides = [side for side in report.arguing_sides if any(turn.seat == side for turn in report.turns)]
     rounds = [
-        (str(round_report.number), (*round_report.speeches, *round_report.forced_turns))
+        (str(round_report.number), (*round_report.speeches, *round_report.intervention_speeches))
         for round_report in report.rounds
     ]
     rows = []
