@@ -158,7 +158,7 @@ title div p h1 h2 h3 h4 dt dd dl ul ol li figcaption caption th td tr table summ
 main details blockquote pre fieldset figure small
 """
 _BLOCKS = frozenset(_NOT_IN_LINES.split())
-_FRAMES = {"words", "tell", "by", "badge"}
+_FRAMES = {"words", "more-hint", "by", "badge"}
 _WHOLE = {"style", "title", "code", "pre", "blockquote"}
 """Classes, and elements, of which no word is on a line of the page."""
 _TITLES = {"strong", "em"}

@@ -18,7 +18,8 @@ patterntransform property type name checked for preserveaspectratio
 VOID = {"meta", "br", "line", "rect", "circle", "hr", "img", "input", "link"}
 ALLOWED, ATTRIBUTES = set(_ELEMENTS.split()), set(_ATTRIBUTES.split())
 OF_SPEECH = {("p", "headed"), ("p", "ruled"), ("span", "code-name"), ("pre", "whole"), ("a", "whole"), ("div", "words")}
-OF_WORDS = {("details", "fold"), ("span", "line"), ("span", "tell"), ("div", "all"), ("p", "settle"), ("a", "number")}
+OF_WORDS = {("details", "fold"), ("div", "all"), ("p", "settle"), ("a", "number")}
+OF_WORDS |= {("span", "line"), ("span", "more-hint")}
 """Elements, with their class, that whatever is said in paragraphs may be made of;
 what long texts are folded into, and open questions, which are listed once each and linked by their wording."""
 TABLE = "Table"

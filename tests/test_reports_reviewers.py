@@ -83,8 +83,9 @@ def test_swing_is_the_reviewers_own() -> None:
     text = report(*moved)
 
     assert (found.moved, found.gained, found.swing_winner) == (2, {"a": -1, "b": 2}, "b")
-    assert found.swing[0] == "2 of 3 reviewers who voted before and after changed sides: 2 to B."
-    assert found.swing[1].startswith("Researcher B won over more reviewers (Researcher A -1, Researcher B +2)")
+    assert found.swing_sentences[0] == "2 of 3 reviewers who voted before and after changed sides: 2 to B."
+    won_over = "Researcher B won over more reviewers (Researcher A -1, Researcher B +2)"
+    assert found.swing_sentences[1].startswith(won_over)
     assert section(text, "Final Verdict") == section(markdown.render(build_report(MADE)), "Final Verdict")
 
 
@@ -107,7 +108,7 @@ def test_every_format_shows_its_reviewers(name: str) -> None:
 
     assert found is not None and found.count == 2
     assert {len(row) for row in found.table.rows} == {len(found.table.headers)}
-    assert found.agreement and found.swing
+    assert found.agreement and found.swing_sentences
 
 
 @cache

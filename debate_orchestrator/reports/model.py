@@ -221,9 +221,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     elsewhere = (*final_ballots, *records, *briefs)
     after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
-    in_rounds = (
-        turn for judged in rounds for turn in (*judged.speeches, *judged.ballots, *judged.intervention_speeches)
-    )
+    in_rounds = (turn for one in rounds for turn in (*one.speeches, *one.ballots, *one.intervention_speeches))
     report = ReportModel(
         **_setup(debate),
         **_outcome(debate, judging),

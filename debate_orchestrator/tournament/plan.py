@@ -142,7 +142,7 @@ class JudgeDraw:
             on_topic, of_pair, in_all = (count.get for count in counts)
             drawn = partial(_hash, "judge", tie_break)
             names = sorted(names, key=lambda name: (on_topic(name, 0), of_pair(name, 0), in_all(name, 0), drawn(name)))
-        panel = tuple(names[: self._spec.judges.panel])
+        panel = tuple(names[: self._spec.judges.panel_size])
         for count in counts:
             count.update(panel)
         return panel, tuple(names[len(panel) :])

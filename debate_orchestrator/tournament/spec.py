@@ -94,7 +94,7 @@ class Judges(FrozenModel):
     """The pool of judges and how panels are drawn from it; the pool is empty if the format has no judge."""
 
     pool: tuple[TournamentModel, ...] = Field(default=(), alias="from")
-    panel: int = Field(ge=0, le=MAX_JUDGES, strict=True)
+    panel_size: int = Field(alias="panel", ge=0, le=MAX_JUDGES, strict=True)
     sample: Sample = "balanced"
     """`balanced` spreads judges over topics, pairs and debates; `first` takes the first of the pool that may judge."""
     exclude: Exclude = "models"
@@ -385,12 +385,12 @@ def price_notes(spec: TournamentSpec) -> list[str]:
 
 
 def _panel_problems(spec: TournamentSpec) -> Iterator[str]:
-    for pair in spec.pairs if spec.judges.panel else ():
-        if (judge_count := len(may_judge(spec, *pair))) < spec.judges.panel:
+    for pair in spec.pairs if spec.judges.panel_size else ():
+        if (judge_count := len(may_judge(spec, *pair))) < spec.judges.panel_size:
             sources = {"models": "the debaters' own models", "vendor": "the debaters' vendors"}
             without = f" without {sources[spec.judges.exclude]}" if spec.judges.exclude != "none" else ""
             problem = (
-                f"judges: a panel of {spec.judges.panel} can't be drawn for {pair[0]} against {pair[1]}: "
+                f"judges: a panel of {spec.judges.panel_size} can't be drawn for {pair[0]} against {pair[1]}: "
                 f"{judge_count} of {len(spec.judges.pool)} judges are left{without}."
             )
             yield with_hint(problem, "judges from elsewhere, a smaller `panel`, or another `exclude`")
@@ -432,7 +432,7 @@ def debate_settings(
     spec: TournamentSpec, topic: Topic, first: str, side_specs: Mapping[str, str], panel: Sequence[str] = ()
 ) -> Settings:
     """The settings of one debate. `side_specs` gives each side's model spec; `panel` has those of the judges."""
-    judges = list(panel) or [judge.spec for judge in spec.judges.pool[: spec.judges.panel]]
+    judges = list(panel) or [judge.spec for judge in spec.judges.pool[: spec.judges.panel_size]]
     cast: dict[str, Any] = {**side_specs, **({JUDGE: judges} if judges else {})}
     pro, con = spec.loaded_format.sides
     values = {
