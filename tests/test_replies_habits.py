@@ -193,7 +193,7 @@ def debating(debate: DebateState, **settings: Any) -> DebateState:
 @for_each(
     [
         *[("R1", "R1", ""), ("R1", "r1.", ""), ("R3", "Side B", "b"), ("R3", "R2", ""), ("Pro", "Pro", "")],
-        *[("Treatment A", "A", ""), ("Treatment B", "B", ""), ("A tram", "Side B", "b"), ("A tram", "A", "a")],
+        *[("Treatment A", "A", ""), ("Treatment B", "B", ""), ("A tram", "Side B", ""), ("a tram", "A", "a")],
         *[("a", "A", ""), ("A wins", "A wins", ""), ("A is better", "A", ""), ("≥", "A?", "")],
         *[("Team B is worse than team A", "Team B", ""), ("Option “A”", "A", ""), ("Vendor-A", "(A)", "")],
         *[("Buy the Pro", "Pro", ""), ("Buy the Pro", "the Pro", ""), ("Buy the Pro", "Researcher A (Pro)", "a")],

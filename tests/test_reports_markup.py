@@ -61,9 +61,10 @@ def test_no_speech_leaves_its_quote(text: str) -> None:
     must_stay_quoted(text)
 
 
-@for_each(NASTY)
+@for_each([*NASTY, "[the record] (javascript:alert(1))", "[so]\n\t(https://evil.example/x)"])
 def test_code_is_harmless_to_those_who_see_none(text: str) -> None:
     """Also where a program does not know quotes, fences or code spans, a hostile speech and its lines run nothing."""
+    assert not re.search(r"(?<!\\)\][\s>]+\(", quote_speech(text) + inline_markdown(text)), "a link to some programs"
     for made in (quote_speech(text), inline_markdown(text)):
         for shown in (re.sub("(?m)^> ?", "", made), re.sub("[`~]", "", made), re.sub("(?m)^[ >]*[`~]*", "", made)):
             found = [one for one in reading.forged(shown) if not one.startswith(("heading", "hr", "definition"))]
@@ -326,6 +327,7 @@ def must_begin_nothing(text: str) -> None:
     """Wherever a line of others stands, it is text with links and code that were links and code before."""
     line = inline_markdown(text)
     assert line.replace(markup._JOINER, "") == sanitize.without_line_breaks(line), "one line, of which all is seen"
+    assert not re.search(r"(?<!\\)\]\s+\(", line), "a link to some programs"
     # Formulas are no links, and what begins a block of code alone begins none within a line.
     own_links = set(links(f"so {sanitize.one_line(text)}".replace("$", "S")))
     for place in PLACES:
@@ -341,7 +343,7 @@ JOINED = (
     "It is dear. ![B conceded]*(data:image/png;base64,x)*", "!*[x](https://evil.example/p.png)*",
     "[foo bar]*(javascript:alert(1))*", "[github.com]*(https://evil.example/)*", "[a b]*(#decision-brief)*",
     "[foo]*: https://evil.example*", "^*[note words]*", ":*smile*:", "%*%so*%", "[*^*1] [_[_so]]", "**1**. so",
-    "```[so](https://so@evil.example/)",
+    "```[so](https://so@evil.example/)", "[the record] (javascript:alert(1))", "[so]\t (https://evil.example/x)",
     "http*s*://evil.example w**ww**.evil.example", "*`a`*_`<b>`_", "~~a~~**~~b~~**", "~~*(a)*~~b", "~~_a ~~b~~_ c~~",
     "$[**Concession:**](https://evil.example/) [so *it*, __is__](https://x.org)$", "!*[so](https://x.org)*",
     '[so](https://x.org "a&#10;&#10;Final Verdict&NewLine;---&#10;&#10;- so&#x202e;")', "<https://x.org/%0A%E2%80%AEso>",

@@ -34,14 +34,17 @@ _PAST = (
     r"sought|sped|spent|split|spoke|spread|stole|stood|stuck|struck|swam|swept|swore|taught|thought|threw|told|took|"
     r"tore|understood|went|wept|withdrew|woke|wore|wrote)(?![\w-])"
 )
-_ARTICLE = re.compile(
+_SMALL_ARTICLE = rf"(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_NO_NOUN}))[\"“‘«]?[^\W_])"
+"""`a carbon tax`, `a "fair" price`, anywhere."""
+_ARTICLE = (
     # `A carbon tax`, at the beginning of a text, a paragraph, a sentence or an item of a list
-    r"(?:\A|(?<=[.!?][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
-    rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed|ly)(?![\w’'-])|(?!one|once|eu)[aeio])[^\W\d_]{{2,}})"
-    # `a carbon tax`, `a "fair" price`, anywhere
-    rf"|(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_NO_NOUN}))[\"“‘«]?[^\W_])",
-    re.MULTILINE,
+    r"(?m:(?:\A|(?<=[.!?][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
+    rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed|ly)(?![\w’'-])|(?!one|once|eu)[aeio])[^\W\d_]{{2,}}))"
+    rf"|{_SMALL_ARTICLE}"
 )
+_MAX_SHORT = 300
+"""Characters of a text in which a capital A is never taken for an article: `A variant`, as a position, may be one of
+several variants."""
 
 
 def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
@@ -61,7 +64,7 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
     letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
     tags = "|".join(map(_tag_pattern, seats))
     has_name = any(_has_word(name[0], texts) for name in names)
-    has_letter = any(_has_letter(letters, _ARTICLE.sub(" ", text)) or re.search(tags, text) for text in texts)
+    has_letter = any(_has_letter(letters, _without_articles(text)) or re.search(tags, text) for text in texts)
     has_letter = has_letter or bool(has_name and ends and _has_letter({*letters, *ends}, "\n".join(texts)))
     found = {seat.side for seat in seats if seat.side and _has_word(seat.side, texts)}
     found |= {seat.name for seat in seats if has_name and (has_letter or not ends)}
@@ -79,6 +82,10 @@ def _plain(text: str) -> str:
     """A text as it is read: without entities and what is not drawn, and with single spaces and line ends."""
     text = INVISIBLE.sub("", normalize_unicode(html.unescape(text))).replace("\t", " | ")  # cells of a table
     return re.sub(r"\s+", lambda gap: "\n" * min(gap[0].count("\n"), 2) or " ", text.strip())
+
+
+def _without_articles(text: str) -> str:
+    return re.sub(_ARTICLE if len(text) > _MAX_SHORT else _SMALL_ARTICLE, " ", text)
 
 
 def _has_letter(letters: Collection[str], text: str) -> bool:

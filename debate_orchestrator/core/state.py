@@ -250,12 +250,21 @@ def make_plan(opened: Opened) -> DebatePlan:
 
 
 def debated_texts(opened: Opened) -> tuple[str, ...]:
-    """The topic, the positions, the user's own issues, also of a debate that is judged again, and the material."""
-    settings = opened.settings
-    changed = opened.earlier_debate.issues_changed if opened.earlier_debate else None
+    """The topic, the positions, the user's own issues and the material; of a debate that is judged, the issues too, and
+    the names by which the author of a transcript calls the speakers."""
+    settings, earlier = opened.settings, opened.earlier_debate
+    changed = earlier.issues_changed if earlier else None
+    speakers = earlier.speakers.values() if earlier and earlier.speakers_by_author else ()
     positions = without_former_placeholders(settings.topic, settings.positions).values()
     files = chain.from_iterable((file.name, file.text) for file in opened.context)
-    return (settings.topic, *positions, *(settings.own_issues or ()), *(changed.issues if changed else ()), *files)
+    return (
+        settings.topic,
+        *positions,
+        *(settings.own_issues or ()),
+        *(changed.issues if changed else ()),
+        *speakers,
+        *files,
+    )
 
 
 def _judge_turns(opened: Opened, slot: Slot, judges: Sequence[str]) -> tuple[JudgeTurns, ...]:

@@ -41,7 +41,7 @@ _STRUCTURE = re.compile(
     r"|\[(?=_?toc_?\]|\[)"  # a table of contents; words that lead to a page within, which may show others
     r"|\](?=:)"  # definitions of links, notes and abbreviations
     rf"|\[(?P<text>{_WORDED}[^\[\]]+)\]\((?P<to>{PLAIN_ADDRESS})\)"  # the links that may stay
-    r"|\](?=\()"  # all others
+    r"|\](?=\s{0,99}\()"  # all others; some programs allow blanks between
     r"|\\(?=[A-Za-z(\[])"  # TeX
     r"|>(?=!)"  # what is covered until it is pressed
     r"|(?<=```|~~~)(?=[ \t]*\w)|(?<=`)(?=[ \t]*(?:#!|:::))"  # the name of code: it is not shown, or the code is drawn
@@ -179,7 +179,7 @@ def _escaped(sign: re.Match[str]) -> str:
     return escapes.get(sign[0], rf"\{sign[0]}")
 
 
-_BRACKETED = re.compile(r"(?<![!^:\w\[\]])\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\w\[\](:])")
+_BRACKETED = re.compile(r"(?<![!^:\w\[\]])\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\w\[\](:]|\s*\()")
 """Words in brackets, which begin nothing: `[sic]`."""
 
 

@@ -45,8 +45,9 @@ _PLAIN_MARKS = frozenset(" .,;:!?()[]{}-\u2010\u2011\u2013\u2014%&/\\*#@_`~^\u00
     "\u060c\u061b\u061f\u0964\u0965\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff01"  # Arabic, Hindi, Chinese
 )
 """Punctuation that can't be taken for a quotation mark."""
-_LETTERS_LIKE_MARKS = re.compile("[\u141f-\u1426\u144a\u144b\u16cc\ua78b\ua78c]")
-"""Letters that look like quotation marks: the saltillo, final strokes of the Canadian syllabics, a rune."""
+_LETTERS_LIKE_MARKS = re.compile("[\u0674\u141d\u141f-\u1426\u144a\u144b\u16cc\ua78b\ua78c\ufc5e-\ufc63\ufe70-\ufe7e]")
+"""Letters that look like quotation marks: the saltillo, strokes of the Canadian syllabics, a rune, a high hamza, and
+Arabic marks that stand alone."""
 _ORNAMENTS = "\u275b\u275c\u275d\u275e\u2760\U0001f676\U0001f677\U0001f678"
 """Pictures of quotation marks."""
 _MODIFIERS = re.compile(

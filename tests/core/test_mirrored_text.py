@@ -216,6 +216,8 @@ COULD_NAME = [
     ),
     *(
         "is a/b so?",
+        "A variant",
+        "Yes. A positive",
         "Vendor-A",
         "VendorA",
         "vendor_A",
@@ -244,10 +246,16 @@ COULD_NAME = [
 ]
 """What is debated, with something that could be a side's name, whatever the format."""
 NO_NAME = [
-    *("Is it so?", "A carbon tax works.", "No. A tax on sugar works.", "Plan AB is a plan", "Is it AB1 or 1AB?"),
-    *("Is it worth a try or a look, as a team?", '# A plan\nIt has a "fair" price.', "Do cabs rob us?"),
-    *("a carbon tax works", "Should researchers be paid more?", "- A new rule\n- A tram", "It cost\na lot"),
-    *("A European plan. A one-off.", "“A new rule.” A Plan for Cities", "See R3, R10, XR1."),
+    *("Is it so?", "Plan AB is a plan", "Is it AB1 or 1AB?", "Is it worth a try or a look, as a team?"),
+    *("Do cabs rob us?", 'It has a "fair" price.', "a carbon tax works", "Should researchers be paid more?"),
+    *("It cost\na lot", "See R3, R10, XR1."),
+    *(
+        f"{text}\n\n{'So it is. ' * 30}"
+        for text in (
+            *("A carbon tax works.", "No. A tax on sugar works.", "# A plan", "- A new rule\n- A tram"),
+            *("A European plan. A one-off.", "“A new rule.” A Plan for Cities"),
+        )
+    ),
 ]
 
 
@@ -262,7 +270,7 @@ def test_what_is_debated_could_have_a_sides_name() -> None:
         "deepseek-r1?",
         "R2: all is kept.",
         "R**1**",
-        "A Rivian R1S?",
+        "Is the Rivian R1S fast?",
         "R01: fast.",
     )
     for text in (*COULD_NAME, *of_tags, "every researcher a salary", *NO_NAME):
@@ -287,8 +295,13 @@ def test_what_is_debated_could_have_a_sides_name() -> None:
     assert [could_name_sides(rules, [text]) for text in ("In 1 of 2", "Speakers 1 and 2")] == [False, True]
     assert not with_mirror_form(plain.with_settings(topic="A or B?", mirror=False)).mirror_order_only
     assert with_mirror_form(plain, plain.with_settings(topic="A or B?")).mirror_order_only, "a debate that it judges"
-    changed = EarlierDebate(source="x", digest="0", issues_changed=IssuesChanged(issues=("Is vendor A quick?",)))
-    assert with_mirror_form(plain.model_copy(update={"earlier_debate": changed})).mirror_order_only
+    for fields, expected in (
+        ({"issues_changed": IssuesChanged(issues=("Is vendor A quick?",))}, True),
+        ({"speakers": {"a": "Candidate B", "b": "Ann"}, "speakers_by_author": True}, True),
+        ({"speakers": {"a": "command:./a.sh", "b": "host"}}, False),
+    ):
+        earlier = EarlierDebate(source="x", digest="0", **fields)
+        assert with_mirror_form(plain.model_copy(update={"earlier_debate": earlier})).mirror_order_only is expected
 
 
 @many
