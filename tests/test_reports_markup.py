@@ -61,10 +61,13 @@ def test_no_speech_leaves_its_quote(text: str) -> None:
     must_stay_quoted(text)
 
 
-@for_each([*NASTY, "[the record] (javascript:alert(1))", "[so]\n\t(https://evil.example/x)"])
+@for_each([*NASTY, "[the record] (javascript:alert(1))", "[so]\n\t(https://evil.example/x)", "so {x style='so'}"])
 def test_code_is_harmless_to_those_who_see_none(text: str) -> None:
     """Also where a program does not know quotes, fences or code spans, a hostile speech and its lines run nothing."""
-    assert not re.search(r"(?<!\\)\][\s>]+\(", quote_speech(text) + inline_markdown(text)), "a link to some programs"
+    made = quote_speech(text) + inline_markdown(text)
+    assert not re.search(r"(?<!\\)\][\s>]+\(|\{(?!\u2060)|\}(?!\u2060)", made), (
+        "a link, or attributes, to some programs"
+    )
     for made in (quote_speech(text), inline_markdown(text)):
         for shown in (re.sub("(?m)^> ?", "", made), re.sub("[`~]", "", made), re.sub("(?m)^[ >]*[`~]*", "", made)):
             found = [one for one in reading.forged(shown) if not one.startswith(("heading", "hr", "definition"))]
@@ -115,11 +118,11 @@ QUOTED = {  # a bar stands for a character that is not seen
     "[!NOTE]\nx": "> [¦!NOTE]\n> x",
     "[x](javascript:y)": "> [x]¦(javascript:y)",
     "[a]: https://example.org": "> [a]¦: https://example.org",
-    "**x**{: onclick=y}": "> **x**¦{¦: onclick=y}",
+    "**x**{: onclick=y}": "> **x**¦{¦: onclick=y¦}¦",
     "<mailto:x/autofocus/onfocus=y> <https://x/onfocus=y>": "> <¦mailto:x/autofocus/onfocus=y> <¦https://x/onfocus=y>",
     "x\n\n:   # head": "> x\n>\n> ¦:   # head",
     "a\n:-:": "> a\n> :-:",
-    "\\input{x} $$": "> \\¦input¦{¦x} ¦\\$¦¦\\$¦",
+    "\\input{x} $$": "> \\¦input¦{¦x¦}¦ ¦\\$¦¦\\$¦",
     "```\nx": "> ```\n> x\n> ```",
     "!so\n> !so": "> ¦!so\n> > ¦!so",
     "~~~# 12\nx": "> ~~~\n> ¦# 12\n> x\n> ~~~",

@@ -134,7 +134,7 @@ def _dollar(sign: re.Match[str]) -> str:
 
 def _apart(text: str) -> str:
     """A text in which no markdown structure begins. Braces, which could begin attributes, are set apart."""
-    return _STRUCTURE.sub(_separated, text).replace("{", f"{_JOINER}{{{_JOINER}")
+    return re.sub("[{}]", rf"{_JOINER}\g<0>{_JOINER}", _STRUCTURE.sub(_separated, text))
 
 
 def _separated(found: re.Match[str]) -> str:
@@ -151,7 +151,9 @@ def _link(text: str, url: str) -> str:
 
 _MARKED = r"(?<!=)=(?==(?!=)\S)|(?<=[^\s=])=(?==(?!=))"
 """The first of two signs that begin or end marked words in some programs."""
-_SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE}|{_MARKED})", re.IGNORECASE)
+_SIGNS = re.compile(
+    rf"[\\`*_\[\]<>|~#${{}}]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE}|{_MARKED})", re.IGNORECASE
+)
 _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::))")
 """The beginning of a list, a rule or the like at the start of a line, where `_SIGNS` leaves it alone."""
 
@@ -175,7 +177,7 @@ def _escape_signs(text: str) -> str:
 def _escaped(sign: re.Match[str]) -> str:
     if sign["unescapable"]:
         return f"{sign[0]}{_JOINER}"
-    escapes = {"<": "&lt;", "$": rf"{_JOINER}\${_JOINER}", "{": f"{_JOINER}{{{_JOINER}"}
+    escapes = {"<": "&lt;", "$": rf"{_JOINER}\${_JOINER}"} | {brace: f"{_JOINER}{brace}{_JOINER}" for brace in "{}"}
     return escapes.get(sign[0], rf"\{sign[0]}")
 
 
