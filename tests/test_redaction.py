@@ -294,6 +294,11 @@ def test_half_a_key() -> None:
     assert cut("It is sk-ant-0123") == "It is [key]"
     assert cut("It is sk-ant") == "It is sk-ant"
     assert cut("sk-ant-0123456789 is it") == "[key] is it"
+    for key in ("aB3$,kd92;Zx81Qw", "Tr0ub4'dor{9}x&3Kq", "Zt4fakeM7w3z=zz81kd72ab", "aB3$,Zt4fakeM7w3z,kd92"):
+        for name in ("DEBATE_KEY_127_0_0_1_1", "DB_PASSWORD"):
+            cut = Redactor([*secrets(name, key)]).cut
+            for length in range((len(key) + 1) // 2, len(key)):  # whichever of its parts is a secret of its own
+                assert cut(f"It is {key[:length]}") == "It is [key]", (name, key, length)
 
 
 def test_words_around_a_key_are_no_half_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,13 @@ def test_no_permitted_prefix_reaches_other_files(debate: Run, here: Path, monkey
         assert "not read" in told[0] and "1.opening.a=-" in told[0], (path, told)
         told = debate("ask", "new/folder/x.yml", f"{due['turn']}={path}").json["complaints"]
         assert "not read" in told[0], (path, told)
+    linked = Path(journal.replace(".journal.jsonl", ".turns"))
+    linked.rename("moved")
+    linked.symlink_to(home)
+    told = debate("step", journal, f"1.opening.a={linked}/private.md", "--json").json["complaints"]
+    assert "1.opening.a=-" in told[0], told
+    linked.unlink()
+    Path("moved").rename(linked)
     for cap in ("0.6", "none"):
         told = debate("step", journal, f"--max-cost={cap}", "--json").json["complaints"]
         assert f"debate resume {journal} --max-cost {cap}" in told[0], told

@@ -180,10 +180,10 @@ def read_named_reply(turn_id: str, path: str, folder: str) -> str:
     """The text of a reply file that the host named, in the working folder or in that `folder`. Raises BadReply as
     `read_reply`, for a file elsewhere, and for one that is still being written."""
     if is_private(path, folder):
-        where = "hidden, or neither in the working folder" + (
-            "" if folder == os.curdir else f" nor in {name_of(folder)}"
-        )
-        problem = f"{turn_id}: {name_of(path)} is not read, since it is {where}."
+        where = "not in the working folder"
+        if folder != os.curdir:
+            where = f"neither in the working folder nor in {name_of(folder)}"
+        problem = f"{turn_id}: {name_of(path)} is not read, since it is hidden, or {where}."
         raise BadReply(problem, hint=f"copy it there, or hand it in on standard input with {turn_id}=-")
     if is_being_written(os.path.realpath(path)):
         raise BadReply(f"{turn_id}: {name_of(path)} is still being written.", hint="hand it in once it is whole")

@@ -22,7 +22,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.paths import MAX_PATH_LENGTH, DebateFiles
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.data import real_path
+from debate_orchestrator.util.data import is_link, real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.redact import truncate
 
@@ -276,8 +276,8 @@ def is_read_as_instructions(path: str) -> bool:
 
 def is_private(path: str, folder: str = os.curdir) -> bool:
     """Whether a file is neither in the working folder nor in this one, or is hidden there: an agent host may not hand
-    it in unasked, since it goes to the models of the debate."""
-    return bool(_outside(path) and _outside(path, folder))
+    it in unasked, since it goes to the models of the debate. A link in place of this folder may lead to any files."""
+    return bool(_outside(path) and (is_link(folder) or _outside(path, folder)))
 
 
 def _outside(path: str, folder: str = "") -> str:

@@ -100,11 +100,6 @@ def _named_keys(value: str) -> Iterator[str]:
         yield from filter(_looks_random, _AFTER_NAME.split(word))
 
 
-def _is_key_alone(secret: str) -> bool:
-    """Whether a secret is a key without words that everybody may know. The key of one with words is a secret too."""
-    return not _BETWEEN.search(secret) and not set(_named_keys(secret)) - {secret}
-
-
 def _may_be_key(value: str) -> bool:
     """Whether a value may be a key, and is neither a word nor what stands for a key."""
     is_word = value.isascii() and value.isalpha()
@@ -150,7 +145,8 @@ _PART = 2_000
 """Characters of a long secret that are searched for as one."""
 _MIN_HELD = 200
 """Searchable characters of a stream that are held back whatever they are, if the longest form of a secret is not
-shorter. So neither what is shown nor the time for it tells of so many characters that a secret begins with them."""
+shorter. So what is shown does not tell of so many characters that a secret begins with them, and the time for it tells
+less."""
 _MAX_HELD = 20_000
 """Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
 
@@ -293,27 +289,37 @@ class Redactor:
         """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on. That
         end has `_MIN_HELD` characters or more, whatever they are."""
         held_from = min((beginning.place for beginning in self._unfinished(text, self._min_held)), default=len(text))
-        held_from = next((start for start, stop in self._spans(text) if start < held_from < stop), held_from)
+        held_from = self._start_of_secret(text, held_from)
         return self(text[:held_from]), text[held_from:]
 
+    def _start_of_secret(self, text: str, place: int) -> int:
+        """The place, or the start of the secret that it is in."""
+        return next((start for start, stop in self._spans(text) if start < place < stop), place)
+
     @cached_property
-    def _keys_alone(self) -> Redactor:
-        keys = [secret for secret in self._secrets if _is_key_alone(secret)]
-        return self if len(keys) == len(self._secrets) else Redactor(keys)
+    def _halved(self) -> Redactor:
+        """The redactor of the secrets of which half holds half of every other secret in them. Of one with a key behind
+        words that everybody may know, as in `Bearer KEY`, half may be those words; the key is a secret of its own."""
+        texts = [searchable(secret) for secret in self._secrets]
+        secrets = [
+            secret
+            for secret, text in zip(self._secrets, texts, strict=True)
+            if all(2 * text.find(part) + len(part) <= len(text) for part in texts if part in text)
+        ]
+        return self if len(secrets) == len(self._secrets) else Redactor(secrets)
 
     def cut(self, text: str) -> str:
         """`text`, which is cut off: if it ends with half of a key or more, that is redacted too. A shorter beginning
-        is kept: who writes texts that are shown would see at which letter it stops being one, and find the next. So
-        would who knows the words of a secret around its key: half of the words and the key together says nothing."""
-        text = self(text)
+        is kept: who writes texts that are shown would see at which letter it stops being one, and find the next."""
         end_from = max(0, len(text) - _MAX_HELD)
         known_places = (
             end_from + beginning.place
-            for beginning in self._keys_alone._unfinished(text[end_from:])
+            for beginning in self._halved._unfinished(text[end_from:])
             if beginning.length >= beginning.whole / 2
         )
-        place = min(known_places, default=None)
-        return text if place is None else text[:place] + KEY
+        if (place := min(known_places, default=None)) is None:
+            return self(text)
+        return self(text[: self._start_of_secret(text, place)]) + KEY
 
 
 def redactor(typed: str = "") -> Redactor:
