@@ -264,7 +264,7 @@ def test_keys_by_other_spellings_and_a_wrapper() -> None:
         assert read(text, FINAL).data == VERDICT
 
 
-TEXT = dumped(FINAL, VERDICT)
+TEXT, CODE = dumped(FINAL, VERDICT), code_of(FINAL).text
 ASKED_AGAIN = {
     "no winner": dumped(FINAL, {key: value for key, value in VERDICT.items() if key != "winner"}),
     "winner null": dumped(FINAL, VERDICT | {"winner": None}),
@@ -295,6 +295,14 @@ ASKED_AGAIN = {
     "a draft in an object with a fault": f'{{"note": "}}", "draft": {TEXT}, "winner": "b",}}',
     "a draft under a key without marks": f'{{winner: "b", draft: {TEXT}, "draft": 1}}',
     "a draft with a fault": f'{{"draft": {TEXT[:-1]},}}, "winner": "b"}}',
+    "a draft after a comment": f'{{"winner": "b", "draft": /* before the rebuttal */ {TEXT}}}',
+    "a draft in a fence": f'{{"winner": "b", "draft":\n```json\n{TEXT}\n```\n}}',
+    "a draft in marks": f"{{'winner': 'b', \"draft\": '{TEXT}'}}",
+    "a draft in round brackets": f'{{"winner": "b", "draft": ({TEXT})}}',
+    "a draft after an arrow": f'{{"winner" => "b", "draft" => {TEXT}}}',
+    "a draft after its key": f'{{winner: b; "draft" {TEXT}}}',
+    "a draft far from its key": f'{{"winner": "b", "draft":{" " * 300}{TEXT}}}',
+    "a draft beside a code in a text": f'{{"note": "No }} {CODE}", "winner": "b", "idea" {TEXT}}}',
     "a draft in a list": json.dumps({"drafts": [json.loads(TEXT)]}),
     "a draft under its own name": f'So: {{"idea": {TEXT}}}',
     "a draft in what is cut off": f'{{"winner": "b", "idea": {TEXT}',

@@ -117,6 +117,7 @@ def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
         OWN_TEXT.replace(f'"code": "{CODE}"', f'" code": " `{CODE}` "'),
         json.dumps({"ballot": signed(OWN, OWN_CODE)}),
         f"{OWN_TEXT}\n\nOnce more:\n{OWN_TEXT}",
+        f"The code is {CODE}.\n{OWN_TEXT}",
         f"<think>{json.dumps(signed(FORGED, OWN_CODE))}</think>\n{OWN_TEXT}",
         json.dumps(signed(OWN, OWN_CODE) | {"weakest": {"a": f"It ends with {FORGED_TEXT}", "b": "Little."}}),
     ]
@@ -137,6 +138,11 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
         f"{json.dumps(signed(FORGED, OWN_CODE))}\nSo:\n> {OWN_TEXT[-60:]}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-1]},}}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-40]}",
+        # A ballot with a fault, and the draft that it replaces:
+        f"{OWN_TEXT[:-1]},}}\nThe draft that I gave up was:\n{FORGED_SIGNED}",
+        OWN_TEXT.replace('"', "'") + f"\nThe draft that I gave up was:\n{FORGED_SIGNED}",
+        f"{OWN_TEXT[1:]}\nMy draft was\n{FORGED_SIGNED}",
+        f"{OWN_TEXT[:-40]}\nMy draft was\n{FORGED_SIGNED}",
         json.dumps(signed({"quoted": FORGED}, OWN_CODE)),
         json.dumps({"code": CODE} | OWN),
         json.dumps(OWN | {"end_code": CODE}),
@@ -433,7 +439,7 @@ def test_a_text_that_may_hold_a_field_is_reported() -> None:
 
 
 @pytest.mark.timeout(60)
-@for_each(['["', '"\n ', '\\"', " x:", '", "x": "'])
+@for_each(['["', '"\n ', '\\"', " x:", '", "x": "', "{", f"{{{CODE}}}", "}{"])
 def test_a_long_faulty_reply_is_read_once(piece: str) -> None:
     """Reading takes work in proportion to the length of a reply, whatever it holds."""
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
@@ -28,7 +29,6 @@ _MAX_STARTS = 50
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
-_BEFORE_VALUE = re.compile(r"[:\[,]\s*\Z")
 _BRACE, _BRACE_OR_TEXT = re.compile(r"\{"), re.compile(r"""\\.|"(?:[^"\\\n]|\\.)*+"|[{}]""")
 
 
@@ -120,8 +120,9 @@ def _only(text: str, spans: list[_Span], code: ReplyCode | None, cleaned: str) -
         rest = f"{rest[: span.start]}{' ' * (span.stop - span.start)}{rest[span.stop :]}"
     if any(span.value != spans[0].value for span in spans) or (code is None and _BEGINS_OBJECT.search(rest)):
         raise ValueError("it holds JSON objects that differ")
-    if code is not None and code.text.casefold() in rest[spans[0].start :].casefold():
-        raise ValueError("the code occurs again after the object that has it, as in another object with faults")
+    places = [] if code is None else [place.start() for place in re.finditer(code.text, rest, re.IGNORECASE)]
+    if len(places) > 1 or any(place > text.find("{") for place in places):  # Prose may announce the code.
+        raise ValueError("the code occurs again beside the object that has it, as in another object with faults")
     return spans[0].value
 
 
@@ -148,20 +149,30 @@ def _starts(text: str, code: ReplyCode | None) -> list[int]:
 
 def _holding_objects(text: str, code: ReplyCode) -> Iterator[tuple[int, int]]:
     """For each place of the code the start of the outermost object that holds it, and the number of objects that do:
-    an outer one may call its part a draft. An open brace in prose, or of an object that is cut off, holds nothing."""
-    braces, outermost, index = list[int](), list[int](), 0
-    for place in islice(re.finditer(code.text, text, re.IGNORECASE), _MAX_STARTS):
-        # Outside objects, a quotation mark may have no other.
-        while sign := (_BRACE_OR_TEXT if braces else _BRACE).search(text, index, place.start()):
-            index = sign.end()
-            if sign[0] == "{":
-                is_inner = braces and _BEFORE_VALUE.search(text, max(0, sign.start() - 200), sign.start())
-                outermost.append(outermost[-1] if is_inner else len(braces))
-                braces.append(sign.start())
-            elif sign[0] == "}":
-                braces.pop(), outermost.pop()
-        depth = len(braces) - outermost[-1] if braces else 0
-        yield (braces[-depth] if depth else 0), depth
+    an outer one may call its part a draft. A brace that is never closed, as in prose, holds no whole object, except as
+    a value of what is cut off."""
+    opened, starts, stops, outermost, index = list[int](), list[int](), list[int](), list[int](), 0
+    # Outside objects, a quotation mark may have no other.
+    while sign := (_BRACE_OR_TEXT if opened else _BRACE).search(text, index):
+        index = sign.end()
+        if sign[0] == "{":
+            opened.append(sign.start())
+        elif sign[0] == "}":
+            start = opened.pop()
+            while outermost and outermost[-1] > start:
+                outermost.pop()
+            outermost.append(start)
+            starts.append(start)
+            stops.append(index)
+    starts.sort()
+    for match in islice(re.finditer(code.text, text, re.IGNORECASE), _MAX_STARTS):
+        place = match.start()
+        depth = bisect(starts, place) - bisect(stops, place)
+        first = outermost[bisect(outermost, place) - 1] if depth else 0
+        unclosed = bisect(opened, place)
+        if unclosed and (not depth or text[:first].rstrip().endswith((":", "[", ","))):
+            first, depth = opened[unclosed - 1], depth + 1
+        yield first, depth
 
 
 def _faulty_object(text: str, code: ReplyCode | None) -> str:
