@@ -379,6 +379,9 @@ def test_what_kills_its_supervisor_ends_with_it(tmp_path: Path, fork: str, super
     words = [sys.executable, str(script), str(pid)]
     run = asyncio.run(ran(words, heard))
 
+    deadline = time.monotonic() + 20
+    while not pid.read_text(encoding="utf-8") and time.monotonic() < deadline:  # the program may end before its child
+        time.sleep(0.01)
     assert gone(int(pid.read_text(encoding="utf-8")))
     assert run.stdout == b"Before.\n" and "".join(heard) == "Before.\n"
 
