@@ -216,7 +216,7 @@ def test_a_lost_commit_counts_once(postgres_server: Postgres, database: str) -> 
 
 @pytest.mark.slow
 def test_a_silent_connection(postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a connection passes nothing on any more, and nobody says so, calls are counted and heartbeats given on a
+    """Where a connection passes nothing on any more, without an error, calls are counted and heartbeats given on a
     new one. An answer that takes longer is waited for while parts of it come."""
     monkeypatch.setattr(database_module, "_SILENT_SECONDS", 0.5)
 

@@ -94,8 +94,7 @@ class StreamedReply:
             self._redactor = StreamRedactor(self._public.append)
         self._redactor.feed(piece)
         self.pieces.clear()
-        public = "".join(self._public).lstrip()
-        before, self.shown = self.shown, public
+        before, self.shown = self.shown, "".join(self._public).lstrip()
         if self.shown.startswith(before):
             return len(before)
         return next((n for n, (old, new) in enumerate(zip(before, self.shown, strict=False)) if old != new), 0)
@@ -264,7 +263,8 @@ class ServedDebate:
             return
         if turn.id not in self._streamed_replies:
             self._streamed_replies[turn.id] = StreamedReply(debate, turn)
-        self._streamed_replies[turn.id].pieces += filter(None, [piece])
+        if piece:
+            self._streamed_replies[turn.id].pieces.append(piece)
         if self._flush is None:
             self._flush = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._send_text)
 
