@@ -50,7 +50,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     setup = Settings(
         topic=texts("topic"),
         positions={side: texts("position") for side in made.sides},
-        rounds=min(rounds, made.rounds.max),
+        rounds=min(rounds, made.round_limits.max),
         strictness="strict",
         first=made.sides[0],
         context=tuple(file.name for file in context),

@@ -62,7 +62,7 @@ _FORMAT = Format(
         strictness={"strict": Strictness(about="", judge="", debaters="")},
     ),
     announcements=AnnouncementTexts(round="", intervention="", divergence="", converged_again="", final=""),
-    lines=ReservedLines(concede="c", decline="d"),
+    reserved_lines=ReservedLines(concede="c", decline="d"),
 )
 
 

@@ -13,17 +13,17 @@ title: Small
 about: Both speak, and a judge says who was better.
 rubric: rubric.yaml
 seats:
-  a: {name: Anna, side: Pro, tag: A}
-  b: {name: Ben, side: Con, tag: B}
+  a: {name: Anna, label: Pro, tag: A}
+  b: {name: Ben, label: Con, tag: B}
   judge: {name: Jo, tag: J}
-rounds: {default: 1, max: 2, max_if_insisted: 3}
+round_limits: {default: 1, max: 2, max_if_insisted: 3}
 announcements:
   round: "ROUND {round} OF {rounds}"
   intervention: "[STOP - {round}]"
   divergence: "[FORCED]"
   converged_again: They still agree.
   final: "[END]"
-lines:
+reserved_lines:
   concede: You win.
   decline: I will not.
 round:

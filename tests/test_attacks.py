@@ -275,7 +275,7 @@ def test_no_speech_is_a_vote(name: str) -> None:
     for attack in ATTACKS:
         assert isinstance(read(debate, turn, attack), Spoke), attack
         assert not speech_rules.has_reserved_line(
-            debate, debate.format.lines.concede, turn, Reply(text=attack, brief_digest="", spec="host")
+            debate, debate.format.reserved_lines.concede, turn, Reply(text=attack, brief_digest="", spec="host")
         )
 
 

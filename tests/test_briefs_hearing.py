@@ -63,7 +63,7 @@ def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dic
 @pytest.mark.parametrize("history", ["transcript", "dialogue"])
 def test_private_reasoning_is_in_no_brief(text: str, history: str) -> None:
     """What a debater works out in private is not shown to others, in a speech and in a refusal, in whatever history."""
-    made = heard({"private": "thinking", "history": history}, _1_opening_a=text, _1_opening_b=text)
+    made = heard({"private_tag": "thinking", "history": history}, _1_opening_a=text, _1_opening_b=text)
     assert not [turn for turn, brief in made.items() if "SECRET" in brief]
     assert "So." in block_of(made["1.verdict.judge"], "1.opening.a")
     assert ("declined" in made["1.verdict.judge"]) is (DECLINE in text.replace(f"SECRET {DECLINE}", ""))

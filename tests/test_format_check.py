@@ -58,7 +58,7 @@ def test_what_is_inherited_is_reported_where_it_stands(here: Path) -> None:
     base = (resources.format_folder("adversarial") / "format.yaml").read_text("utf-8").split("\n")
     line = next(n for n, said in enumerate(base, start=1) if said.startswith("  decline:"))
     (found,) = format_check.find_problems("./mine")
-    assert found.startswith(f"prompts/formats/adversarial/format.yaml:{line}: lines.decline: '{decline[:5]}")
+    assert found.startswith(f"prompts/formats/adversarial/format.yaml:{line}: reserved_lines.decline: '{decline[:5]}")
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_extending_is_enough(here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING)
     made = format_check.load("./mine")
-    assert (made.name, made.title, made.rounds.max) == ("mine", "Short", 2)
+    assert (made.name, made.title, made.round_limits.max) == ("mine", "Short", 2)
     assert made.round[0].template == "adversarial/opening"
 
 
@@ -113,7 +113,7 @@ def changed_format(**changes: Any) -> Format:
 )
 def test_the_debates_that_are_tried(limits: dict[str, int], plain: list[int], edge_cases: list[int]) -> None:
     """Plain debates of few rounds, the default and the largest number; edge cases of one round and of several."""
-    tried = format_check.dry_runs(changed_format(rounds=limits))
+    tried = format_check.dry_runs(changed_format(round_limits=limits))
     assert [rounds for rounds, scenario in tried if scenario == format_check.PLAIN] == plain
     assert [rounds for rounds, scenario in tried if scenario == format_check.EDGE_CASES[0]] == edge_cases
 
@@ -129,7 +129,7 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
         return render(name, *rest)
 
     monkeypatch.setattr(briefs, "_render", spy)
-    made = changed_format(rounds={"default": 1, "max": 2, "max_if_insisted": 2})
+    made = changed_format(round_limits={"default": 1, "max": 2, "max_if_insisted": 2})
     assert format_check.dry_run_problems(made, {}, key_path) == []
     assert {loader.task_template(made, phase) for phase in made.phases()} <= seen
 
@@ -205,7 +205,7 @@ MISTAKES = [
     # Keys
     (YAML, "title: Small", "§titel: Small", "the key 'title' is missing"),
     (YAML, "    target_words: 100", "    §target_word: 100", "round[0].target_word: 'target_word' is not a key"),
-    (YAML, "  a: {name", "  a: {§words: 5, name", "'words' is not a key here. Try: one of name, side, tag."),
+    (YAML, "  a: {name", "  a: {§words: 5, name", "'words' is not a key here. Try: one of name, label, tag."),
     (YAML, "title: Small", "§template: speech\ntitle: Small", "'template' is not a key here. Try: one of name, title"),
     (YAML, "name: speech\n    title: Speech", "§name: speech", "round[0]: the key 'title' is missing"),
     (YAML, "title: Small", "§name: smal\ntitle: Small", "name: 'smal' should be 'mine'"),
@@ -214,7 +214,7 @@ MISTAKES = [
     (YAML, "target_words: 100", "§target_words: many", "round[0].target_words: 'many' should be a whole number"),
     (YAML, "title: Speech", '§title: "Two\\nlines"', "should be a line of text"),
     (YAML, "seats: [a, b]", "§seats: [a, a]", "round[0].seats: A seat is named twice in a, a"),
-    (YAML, "rounds: {default: 1", "§rounds: {default: 3", "default 3, max 2, max_if_insisted 3: each must be at least"),
+    (YAML, "round_limits: {default: 1", "§round_limits: {default: 3", "default 3, max 2, max_if_insisted 3: each must be at least"),
     (YAML, "max_if_insisted: 3", "§max_if_insisted: 3000", "from 1 to 100"),
     (YAML, "    target_words: 100", "    §when: {round: 4}", "round[0].when.round: 4 should be 1 to 3"),
     (YAML, "    target_words: 100", "    §when: {strictness: harsh}", "when.strictness: 'harsh' should be plain"),

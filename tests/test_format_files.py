@@ -94,12 +94,12 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
         loader.load("adversarial"),
     )
     assert made is not None
-    assert (made.seats["a"].name, made.seats["a"].side, made.seats["b"]) == ("Anna", "", base.seats["b"])
+    assert (made.seats["a"].name, made.seats["a"].label, made.seats["b"]) == ("Anna", "", base.seats["b"])
     assert made.announcements == base.announcements.model_copy(update={"final": "The End", "converged_again": "Still"})
     assert made.judge_count == 2
-    assert (made.lines.concede, made.lines.decline) == (base.lines.concede, "No.")
+    assert (made.reserved_lines.concede, made.reserved_lines.decline) == (base.reserved_lines.concede, "No.")
     assert (list(made.shapes["final"]), made.shapes["ballot"]) == (["winner"], base.shapes["ballot"])
-    assert (made.after, made.rounds.max_if_insisted, made.rubric) == ((), 8, base.rubric)
+    assert (made.after, made.round_limits.max_if_insisted, made.rubric) == ((), 8, base.rubric)
     texts = "labels: {persisted: x, converged_again: y}\n"
     for both in ("judge_count: 1\npanel: 3\n", "labels: {final: x}\nannouncements: {}\n", texts):
         with pytest.raises(BadFormat, match=r"'(panel|labels|persisted)' is not a key here"):
@@ -156,7 +156,7 @@ def test_shipped_formats_extend_each_other(shelf: Path) -> None:
     (shelf / "last" / "format.yaml").write_text("extends: middle\ntitle: Last\n")
     (shelf / "middle" / "opening.md.j2").write_text("Open.")
     made = loader.load("last")
-    assert (made.title, made.about, made.rounds.max) == ("Last", "In the middle.", 2)
+    assert (made.title, made.about, made.round_limits.max) == ("Last", "In the middle.", 2)
     assert [phase.template for phase in made.round[:2]] == ["middle/opening", "adversarial/constructive"]
     assert {"formats/middle/opening.md.j2", "formats/adversarial/challenge.md.j2"} <= set(loader.digests(made, {}))
 

@@ -194,7 +194,7 @@ def held(**changes: Any) -> DebateState:
         phase.model_copy(update={"min_words": 3, "max_words": 6}) if phase.reply == "text" else phase
         for phase in ADVERSARIAL.round
     )
-    return fold([opened(rules=ADVERSARIAL.model_copy(update={"private": "thinking", "round": least} | changes))])
+    return fold([opened(rules=ADVERSARIAL.model_copy(update={"private_tag": "thinking", "round": least} | changes))])
 
 
 @pytest.mark.parametrize("text", ["<thinking>All of it.</thinking>", "<thinking>One two three", "so</thinking>\n"])

@@ -33,7 +33,7 @@ def opened_with(system: str, speech: str) -> DebateState:
 def test_a_format_shows_its_lines_with_the_code() -> None:
     """A template that names a reserved line shows it with the code of the turn. Where the format's own words, or the
     text that all seats share, hold the line without it, the last part says how to write it."""
-    concede, decline = ADVERSARIAL.lines.concede, ADVERSARIAL.lines.decline
+    concede, decline = ADVERSARIAL.reserved_lines.concede, ADVERSARIAL.reserved_lines.decline
     cases = {
         ("Be fair.", "Speak, or say {{ lines.concede }}"): [concede],
         ("Be fair.", "Speak, or say " + concede): [concede],

@@ -323,8 +323,8 @@ class TestGoingBack:
 class TestFormats:
     def other(self, **changes: object) -> Format:
         a, b = RULES.seats["a"], RULES.seats["b"]
-        seats = {**RULES.seats, "a": a.model_copy(update={"name": "Advocate", "side": ""})}
-        seats["b"] = b.model_copy(update={"name": "Devil's Advocate", "side": "Against"})
+        seats = {**RULES.seats, "a": a.model_copy(update={"name": "Advocate", "label": ""})}
+        seats["b"] = b.model_copy(update={"name": "Devil's Advocate", "label": "Against"})
         return RULES.model_copy(update={"seats": seats, **changes})
 
     def test_sides_have_the_formats_names(self) -> None:
@@ -345,7 +345,7 @@ class TestFormats:
 
     def test_one_round_is_not_asked_for(self) -> None:
         """A format with a single round asks nothing about rounds; the block says one."""
-        setup_questions = made_questions(self.other(rounds=RoundLimits(default=1, max=1, max_if_insisted=1)))
+        setup_questions = made_questions(self.other(round_limits=RoundLimits(default=1, max=1, max_if_insisted=1)))
         state = said(setup_questions, SetupState(), *TO_ROUNDS)
 
         assert question(setup_questions, state).key == "context"
@@ -357,7 +357,7 @@ class TestFormats:
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""
         setup_questions = made_questions(
-            self.other(rounds=RoundLimits(default=2, max=3, max_if_insisted=4), round=RULES.round[:1])
+            self.other(round_limits=RoundLimits(default=2, max=3, max_if_insisted=4), round=RULES.round[:1])
         )
         asked = question(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS))
         insist = question(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS, ("rounds", "4")))
@@ -379,8 +379,8 @@ class TestFormats:
     )
     def test_complaints_have_the_formats_limits(self, rounds: RoundLimits, expected: str) -> None:
         """An invalid number is told the format's own limits."""
-        assert expected in answers.value_problem("rounds", "9", self.other(rounds=rounds))
-        assert "diminishing" not in answers.value_problem("rounds", "0", self.other(rounds=rounds))
+        assert expected in answers.value_problem("rounds", "9", self.other(round_limits=rounds))
+        assert "diminishing" not in answers.value_problem("rounds", "0", self.other(round_limits=rounds))
 
 
 class TestTheSame:

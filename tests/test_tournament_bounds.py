@@ -156,7 +156,7 @@ def test_a_frozen_spec_is_one_whose_debates_can_be_held() -> None:
     """A stranger's rules may allow any number of rounds. A debate of that many is refused with the spec, before a
     worker or a report opens one."""
     data, rounds = json.loads(json.dumps(folder.spec_data(spec()), default=str)), 101
-    data["rules"]["rounds"] = {"default": 1, "max": rounds, "max_if_insisted": rounds}
+    data["rules"]["round_limits"] = {"default": 1, "max": rounds, "max_if_insisted": rounds}
     data["settings"]["rounds"] = rounds
 
     with pytest.raises(BadFile, match=f"x: no debate can be held: {rounds} rounds; at most 100"):

@@ -205,7 +205,7 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
 def test_more_rounds_than_the_format_takes_need_consent() -> None:
     """Continuing with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
-    most = opened_event(rounds=rules.rounds.max_if_insisted)
+    most = opened_event(rounds=rules.round_limits.max_if_insisted)
     more = most.with_settings(rounds=most.settings.rounds + 1)
     assert risks.of_debate(most, most.cast) == ()
     [risk] = risks.of_debate(more, more.cast)
@@ -362,8 +362,8 @@ def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -
     finished = "two.rehearsed.journal.jsonl"
     first = read(finished).events[0]
     assert isinstance(first, Opened)
-    fewest = first.format.rounds.model_copy(update={"max": 1, "max_if_insisted": 1, "fewest": 1, "default": 1})
-    more = first.model_copy(update={"format": first.format.model_copy(update={"rounds": fewest})})
+    fewest = first.format.round_limits.model_copy(update={"max": 1, "max_if_insisted": 1, "fewest": 1, "default": 1})
+    more = first.model_copy(update={"format": first.format.model_copy(update={"round_limits": fewest})})
     with JournalWriter.create("long.journal.jsonl", more) as journal:
         for event in read(finished).events[1:]:
             journal.append(event)

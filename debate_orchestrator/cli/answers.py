@@ -63,7 +63,7 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     if has_placeholders(opened.settings.positions):
         answers["positions"] = AUTO
     answers["context"] = [os.path.basename(file.name) for file in opened.context]
-    answers["insist"] = opened.settings.rounds > opened.format.rounds.max
+    answers["insist"] = opened.settings.rounds > opened.format.round_limits.max
     answers["one_agent"] = any(note.note == "one agent" for note in debate.notes)
     answers["cast"] = {seat: list(models) if len(models) > 1 else models[0] for seat, models in cast.items()}
     if not cast:

@@ -84,7 +84,7 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
     from debate_orchestrator.engine import format_check
 
     format = format_check.load(name)
-    rounds, strictness = format.rounds.default, list(format.rubric.strictness)[-1]
+    rounds, strictness = format.round_limits.default, list(format.rubric.strictness)[-1]
     stages = loader.stage_list(format, rounds, strictness, _setting_flag)
     if arguments.json:
         stage_data = [{"section": section, "order": order, "turns": turns} for section, order, turns in stages]
@@ -116,7 +116,7 @@ def _print_stages(stages: list[tuple[str, str, list[str]]]) -> None:
 
 def _rules(format: Format) -> Iterator[str]:
     """The rules on rounds, votes and winning, one sentence each."""
-    limits = format.rounds
+    limits = format.round_limits
     more_if_insisted = f", up to {limits.max_if_insisted} with --insist" if limits.max_if_insisted > limits.max else ""
     round_limits = f"Rounds: {limits.default} by default, 1 to {limits.max}{more_if_insisted}."
     yield round_limits if limits.max > 1 else "Rounds: one."

@@ -66,7 +66,7 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
     has_name = any(_has_word(name[0], texts) for name in names)
     has_letter = any(_has_letter(letters, _without_articles(text)) or re.search(tags, text) for text in texts)
     has_letter = has_letter or bool(has_name and ends and _has_letter({*letters, *ends}, "\n".join(texts)))
-    found = {seat.side for seat in seats if seat.side and _has_word(seat.side, texts)}
+    found = {seat.label for seat in seats if seat.label and _has_word(seat.label, texts)}
     found |= {seat.name for seat in seats if has_name and (has_letter or not ends)}
     return frozenset(found.union(format.sides if has_letter else ()))
 

@@ -71,14 +71,20 @@ class Format(FrozenModel):
     """The rules of one kind of debate."""
 
     model_config = formerly(
-        after_decline="after_refusal", announcements="labels", judge_count="panel", judged_by_format="judged_by"
+        after_decline="after_refusal",
+        announcements="labels",
+        judge_count="panel",
+        judged_by_format="judged_by",
+        private_tag="private",
+        reserved_lines="lines",
+        round_limits="rounds",
     )
 
     name: str = PydanticField(pattern=NAME_PATTERN)
     title: Text
     about: Text
     seats: dict[str, Seat]
-    rounds: RoundLimits = RoundLimits()
+    round_limits: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
     """Earlier turns are shown as one growing transcript, or the seat's own ones as an assistant's messages."""
     context_heard_by: tuple[str, ...] = DEBATING_SEATS
@@ -89,7 +95,7 @@ class Format(FrozenModel):
     """Whether judges see the debate twice, the second time mirrored, unless the setup says otherwise."""
     each_round: bool = False
     """Whether phases enabled by `each round` take place, unless the setup says otherwise."""
-    private: str = PydanticField(default="", pattern=rf"{TAG_PATTERN}|^$")
+    private_tag: str = PydanticField(default="", pattern=rf"{TAG_PATTERN}|^$")
     """The tag around a speaker's private reasoning, which is shown to no one else; none if empty."""
     quotes: QuoteRules | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
@@ -119,7 +125,7 @@ class Format(FrozenModel):
     rubric: Rubric
     intervention: Intervention = Intervention()
     announcements: AnnouncementTexts = AnnouncementTexts()
-    lines: ReservedLines = ReservedLines()
+    reserved_lines: ReservedLines = ReservedLines()
     judge_count: int = PydanticField(default=1, ge=1, le=9)
     """The number of judges unless the setup says otherwise."""
 

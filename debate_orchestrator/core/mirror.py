@@ -192,7 +192,7 @@ def _letters(first: str, second: str) -> dict[str, str]:
 def tag_names_side(seat: Seat) -> bool:
     """Whether the tag of a side's seat names it without brackets, too: no letter, number, or word of its position."""
     is_word = re.search(r"[^\W\d_]", seat.tag) and re.fullmatch(r"\w.*\w", seat.tag)
-    return bool(is_word) and seat.tag.casefold() != seat.side.casefold()
+    return bool(is_word) and seat.tag.casefold() != seat.label.casefold()
 
 
 _URL = r"(?i:https?://|(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}/)[^\s<>`]*"

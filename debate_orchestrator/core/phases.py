@@ -73,8 +73,11 @@ Line = Annotated[Text, AfterValidator(_line)]
 class Seat(FrozenModel):
     """The name of a seat in briefs and reports. The name is neutral: no model is named here."""
 
+    model_config = formerly(label="side")
+
     name: DisplayName
-    side: DisplayName = ""
+    label: DisplayName = ""
+    """What its side is called, as in `Pro`; empty for a seat of no side, and where positions are answers."""
     tag: DisplayName
     """The seat in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
 

@@ -86,8 +86,10 @@ class Settings(JournaledModel):
         Strict(),
         Field(ge=1),
         Setting(
-            lambda format: f"a whole number from 1 to {format.rounds.max}" if format.rounds.max > 1 else "1",
-            format_default=lambda format: format.rounds.default,
+            lambda format: (
+                f"a whole number from 1 to {format.round_limits.max}" if format.round_limits.max > 1 else "1"
+            ),
+            format_default=lambda format: format.round_limits.default,
             keeps_origin=True,
         ),
     ]
@@ -257,12 +259,12 @@ def value_problem(name: str, value: Any, format: Format, *, in_setup: bool = Fal
     if is_word:
         return f"{sentence} Give a number, such as 2."
     digits = str(value).strip()
-    too_many = digits.isdecimal() and int(digits[:9]) > format.rounds.max
+    too_many = digits.isdecimal() and int(digits[:9]) > format.round_limits.max
     return f"{sentence}{_advice_on_rounds(format, in_setup=in_setup)}" if too_many else sentence
 
 
 def _advice_on_rounds(format: Format, *, in_setup: bool) -> str:
-    limits = format.rounds
+    limits = format.round_limits
     if limits.max <= 1:
         return ""
     advice = f" More than {limits.max} tend to produce diminishing returns"
@@ -305,7 +307,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "positions":
             yield from _position_problems(value, format)
         case "rounds":
-            if value > (format.rounds.max_if_insisted if others.get("insist") else format.rounds.max):
+            if value > (format.round_limits.max_if_insisted if others.get("insist") else format.round_limits.max):
                 yield value_problem(name, value, format)
         case "strictness" | "first":
             if value not in (format.sides if name == "first" else format.rubric.strictness):
@@ -371,7 +373,7 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
 def _seat_meant(seat_word: object, seats: Sequence[str], format: Format) -> str:
     """The seat that a key names nearly, or by what its side is called; empty if it is like none."""
     word = str(seat_word).strip().lower()[:100]
-    sides = {format.seats[side].side.lower(): side for side in format.sides}
+    sides = {format.seats[side].label.lower(): side for side in format.sides}
     return sides.get(word) or "".join(difflib.get_close_matches(word, seats, 1))
 
 

@@ -86,7 +86,7 @@ def _public(debate: DebateState, text: str) -> PublicText:
     """The part of a speech that is meant for others. If the speeches are already those that others heard, it is all of
     it: to remove private reasoning again could take words of the speech."""
     earlier, text = debate.opened.earlier_debate, sanitize(text)
-    return PublicText(text) if earlier and earlier.speeches_as_heard else public_text(text, debate.format.private)
+    return PublicText(text) if earlier and earlier.speeches_as_heard else public_text(text, debate.format.private_tag)
 
 
 def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
@@ -94,7 +94,7 @@ def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
 
     def without_pair(leaf: Any) -> Any:
         text = sanitize(leaf) if isinstance(leaf, str) else ""
-        bare = without_leading_pair(text, debate.format.private)
+        bare = without_leading_pair(text, debate.format.private_tag)
         return leaf if bare == text else bare
 
     if not isinstance(fields, Mapping):
@@ -141,7 +141,7 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
     visible = visible_as_quoted(debate, event.reply.text, turn.phase)
     return (
         turn.speaking
-        and _ends_with_line(debate, debate.format.lines.concede, visible, event.reply)
+        and _ends_with_line(debate, debate.format.reserved_lines.concede, visible, event.reply)
         and not wrote_lines_for(visible.text, _names_of_others(debate, turn))
     )
 
@@ -162,7 +162,7 @@ def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply:
 
 def without_code(debate: DebateState, text: str) -> str:
     """A speech without what may be the code of its turn, after a reserved line at its end."""
-    bare, lines = _CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.lines
+    bare, lines = _CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.reserved_lines
     sentences = (line.removesuffix(".") for line in (lines.concede, lines.decline))
     last = _last_line(bare).casefold()
     return bare if any(sentence.casefold() in last for sentence in sentences) else text
@@ -182,7 +182,7 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine |
     """The reserved line alone on a line, in any case and punctuation, of a speech that does not concede or decline."""
     if not turn.speaking or turn.phase.reply != "text":
         return None
-    reserved = (debate.format.lines.concede, debate.format.lines.decline)
+    reserved = (debate.format.reserved_lines.concede, debate.format.reserved_lines.decline)
     bare = reply.model_copy(update={"text": without_code(debate, reply.text)})
     if line_without_code := next((line for line in reserved if has_reserved_line(debate, line, turn, bare)), None):
         return IgnoredLine(line_without_code, lacks_code=True)

@@ -130,7 +130,7 @@ def dry_run_problems(format: Format, templates: Mapping[str, str], location_of: 
 def dry_runs(format: Format) -> list[tuple[int, Scenario]]:
     """The numbers of rounds to try, each with how the debate goes: plain debates of the smallest, the default and the
     largest number, and the edge cases with one round and with the default number or two."""
-    limits = format.rounds
+    limits = format.round_limits
     two = min(2, limits.max_if_insisted)
     plain = sorted({1, two, limits.default, limits.max_if_insisted})
     edge_cases = sorted({1, max(two, limits.default)})
@@ -195,7 +195,7 @@ def _reply_text(debate: DebateState, turn: Turn, scenario: Scenario) -> str:
     if debate.shape(turn) is not None:
         text = rehearse.reply_for(debate, turn, _ALL_FINDINGS if scenario.all_features else {})
     elif turn.speaking and not any(earlier.speaking for earlier in schedule.turns_taken(debate)):
-        lines = debate.format.lines
+        lines = debate.format.reserved_lines
         if scenario.all_features or scenario.concedes:
             text = f"{text}\n\n{lines.concede if scenario.concedes else lines.decline}"
     return text
@@ -272,10 +272,10 @@ def _template_problems(format_source: loader.FormatSource, bundled_templates: di
 
 def _semantic_problems(format: Format) -> Iterator[LocatedProblem]:
     """The problems of a format that is valid, but with which no debate can be run."""
-    rounds = format.rounds
+    rounds = format.round_limits
     if not 1 <= rounds.default <= rounds.max <= rounds.max_if_insisted <= MAX_ROUNDS:
         numbers = f"default {rounds.default}, max {rounds.max}, max_if_insisted {rounds.max_if_insisted}"
-        yield ("rounds",), f"{numbers}: each must be at least the one before, from 1 to {MAX_ROUNDS}."
+        yield ("round_limits",), f"{numbers}: each must be at least the one before, from 1 to {MAX_ROUNDS}."
     if not format.phases():
         yield ("round",), "There are no phases; a format needs at least one."
     for section, phases in (("before", format.before), ("round", format.round), ("after", format.after)):
@@ -311,10 +311,10 @@ def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator
         yield (*keys, "strictness"), f"{short_repr(when.strictness)} should be {' or '.join(modes)}."
     for key in ("round", "rounds_at_least"):
         number = getattr(when, key)
-        if isinstance(number, int) and not 1 <= number <= format.rounds.max_if_insisted:
+        if isinstance(number, int) and not 1 <= number <= format.round_limits.max_if_insisted:
             yield (
                 (*keys, key),
-                f"{number} should be 1 to {format.rounds.max_if_insisted}, the most rounds there may be.",
+                f"{number} should be 1 to {format.round_limits.max_if_insisted}, the most rounds there may be.",
             )
 
 
@@ -324,15 +324,18 @@ def _wording_problems(format: Format) -> Iterator[LocatedProblem]:
         for key in ("name", "tag"):
             yield from _line_problems(("seats", seat, key), getattr(about, key))
     for key in ("concede", "decline"):
-        line = getattr(format.lines, key)
-        yield from _line_problems(("lines", key), line)
+        line = getattr(format.reserved_lines, key)
+        yield from _line_problems(("reserved_lines", key), line)
         if line and not any(map(str.isalnum, line)):
             yield (
-                ("lines", key),
+                ("reserved_lines", key),
                 f"{short_repr(line)} has no letter and no digit, so any speech may contain it. Use words.",
             )
-    if format.lines.concede == format.lines.decline:
-        yield ("lines", "decline"), f"{short_repr(format.lines.decline)} is also the line that concedes. Use another."
+    if format.reserved_lines.concede == format.reserved_lines.decline:
+        yield (
+            ("reserved_lines", "decline"),
+            f"{short_repr(format.reserved_lines.decline)} is also the line that concedes. Use another.",
+        )
     for key, names in _ANNOUNCEMENT_FIELDS.items():
         text = getattr(format.announcements, key)
         try:

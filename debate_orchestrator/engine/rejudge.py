@@ -368,7 +368,7 @@ def opened_from_transcript(
         **votes,
     )
     opened = new_opened(
-        _fit_to_transcript(format, transcript).model_copy(update={"lines": _NO_RESERVED_LINES}),
+        _fit_to_transcript(format, transcript).model_copy(update={"reserved_lines": _NO_RESERVED_LINES}),
         {},
         settings=settings,
         earlier_debate=_told_by(transcript, source, digest),

@@ -4,8 +4,8 @@ To add a format, write prompts/formats/NAME/format.yaml and a template PHASE.md.
 `core/format.py` says what the fields mean, and prompts/judges/ has the rubrics. It needs no Python.
 
 `format.yaml` may say `extends: NAME` (a shipped format). Keys that it lacks are taken from there, in `shapes`,
-`seats`, `announcements` and `lines` one level deeper, and so are templates that its folder lacks. `rubric` names
-a rubric of prompts/judges/, or a file in the format's own folder, or is one.
+`seats`, `announcements` and `reserved_lines` one level deeper, and so are templates that its folder lacks. `rubric`
+names a rubric of prompts/judges/, or a file in the format's own folder, or is one.
 
 Templates of shipped formats are found by their path in prompts/. Those of a user's format are copied into each debate,
 under the path that they would have there, so that the debate can be resumed after the folder is gone.
@@ -47,7 +47,7 @@ SYSTEM = f"system{SUFFIX}"
 """The template, in a format's folder, that replaces the shared one of that name."""
 MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
-ONE_DEEPER = ("shapes", "seats", "announcements", "lines")
+ONE_DEEPER = ("shapes", "seats", "announcements", "reserved_lines")
 SECTIONS = ("before", "round", "after")
 NAME_RULE = "lower-case letters, digits and hyphens, with a letter first"
 Locations = dict[tuple[str, ...], str]

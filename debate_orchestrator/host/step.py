@@ -293,7 +293,7 @@ class Stepper:
         if isinstance(event, StructuredReplyGiven) and turn.role == RAPPORTEUR:
             problems = rapporteur.quality_problems(self.state, turn, event.data)
             return f"it still has problems: {' '.join(problems)}" if problems else None
-        ignored, lines = speech_rules.ignored_line_on_record(self.state, turn), self.state.format.lines
+        ignored, lines = speech_rules.ignored_line_on_record(self.state, turn), self.state.format.reserved_lines
         if ignored:
             return lines.advice(*ignored)
         words_asked = turn.phase.target_words or 0

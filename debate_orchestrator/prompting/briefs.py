@@ -108,7 +108,11 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     messages = _transcript(debate, turn, values)
     bundled_templates = debate.opened.templates
     system = _render(loader.system_templates(debate.format), values | _marker(debate, "system"), bundled_templates)
-    lines = debate.format.lines.with_code(code.text) if code is not None and turn.speaking else debate.format.lines
+    lines = (
+        debate.format.reserved_lines.with_code(code.text)
+        if code is not None and turn.speaking
+        else debate.format.reserved_lines
+    )
     own_values = values | {"lines": rendering.plain_data(lines)}
     last = _render(loader.task_template(debate.format, turn.phase), own_values, bundled_templates)
     if code is not None and values["schema"] is None:
@@ -138,7 +142,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
 
 def _about_lines(debate: DebateState, text: str, code: ReplyCode) -> str:
     """The code of the turn, and the reserved lines that a text shows without it; empty if it mentions none."""
-    lines, with_code = debate.format.lines, debate.format.lines.with_code(code.text)
+    lines, with_code = debate.format.reserved_lines, debate.format.reserved_lines.with_code(code.text)
     pairs = (lines.concede, with_code.concede), (lines.decline, with_code.decline)
     if not any(line in text for line, _ in pairs):
         return ""
@@ -286,7 +290,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "sides": tuple(actual_sides),
         "positions": positions_shown(debate, turn),
         "shown_as": {actual: side for side, actual in actual_sides.items()},
-        "side_labels": {side: format.seats[actual].side for side, actual in actual_sides.items()},
+        "side_labels": {side: format.seats[actual].label for side, actual in actual_sides.items()},
         "context": debate.opened.context if turn.transcript_role in format.context_heard_by else (),
         "rounds": settings.rounds,
         "strictness_name": settings.strictness,
@@ -312,9 +316,9 @@ def _of_format(debate: DebateState) -> dict[str, Any]:
     return {
         "names": _names(debate),
         "strictness": format.rubric.strictness[debate.opened.settings.strictness],
-        "lines": format.lines,
+        "lines": format.reserved_lines,
         "announcements": format.announcements,
-        "private": format.private,
+        "private": format.private_tag,
         "quotes": quote_tags(format),
     }
 

@@ -89,7 +89,7 @@ def parse_reply(
             _check_not_blank(debate, turn, speech)
             return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_outcome.concedes and turn.speaking)
         _check_size(turn, speech)
-        lines, letters = debate.format.lines, code.text if code else ""
+        lines, letters = debate.format.reserved_lines, code.text if code else ""
         if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply, letters):
             return Declined(turn_id=turn.id, reply=reply)
         _check_not_blank(debate, turn, speech)
@@ -150,7 +150,7 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, str]:
     meanings: dict[str, str] = {}
     for side in format.sides:
         holder = debate.mirror.side(side) if turn.mirrored else side
-        name, label, tag = format.name_of(side), format.seats[holder].side, format.seats[side].tag
+        name, label, tag = format.name_of(side), format.seats[holder].label, format.seats[side].tag
         short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
         own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short}
@@ -174,7 +174,7 @@ def _check_not_blank(debate: DebateState, turn: Turn, speech: VisibleText) -> No
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
-        raise _only_private_reasoning(turn.id, debate.format.private)
+        raise _only_private_reasoning(turn.id, debate.format.private_tag)
 
 
 def _check_min_words(debate: DebateState, turn: Turn, speech: VisibleText) -> None:

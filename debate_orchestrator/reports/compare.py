@@ -122,7 +122,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
             if run.names_stay:
                 rules = run.report.rules
                 a, b = (
-                    f"{seat.name} ({seat.side})" if seat.side else seat.name
+                    f"{seat.name} ({seat.label})" if seat.label else seat.name
                     for seat in (rules.seats[rules.sides[0]], rules.seats[rules.sides[-1]])
                 )
                 why = "since what is debated, or said of it, could mean them"

@@ -281,7 +281,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "debated": debated_texts(debate.opened),
         "topic": settings.topic,
         "positions": settings.positions,
-        "names": {side: f"{seat.name} ({seat.side})" if seat.side else seat.name for side, seat in sides},
+        "names": {side: f"{seat.name} ({seat.label})" if seat.label else seat.name for side, seat in sides},
         "seats": {seat: format.name_of(seat) for seat in seats},
         "strictness": settings.strictness,
         "as_of": settings.as_of,

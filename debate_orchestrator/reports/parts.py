@@ -228,7 +228,7 @@ class JudgingReport(Part):
     @property
     def positions_are_answers(self) -> bool:
         """Whether the positions are answers to a question, so that no side is for or against anything."""
-        return not any(self.format.seats[side].side for side in self.format.sides)
+        return not any(self.format.seats[side].label for side in self.format.sides)
 
     @property
     def has_scores(self) -> bool:

@@ -178,7 +178,7 @@ def make_settings(
     elif values.get("positions") == {}:
         problems.append(value_problem("positions", {}, format))
     if values["rounds"] == AUTO:
-        values |= {"rounds": format.rounds.max, "until_no_new_ground": True}
+        values |= {"rounds": format.round_limits.max, "until_no_new_ground": True}
     values["rounds"] = parse_rounds(values["rounds"], 999) or values["rounds"]
     if isinstance(values["issues"], list):
         values["issues"] = tuple(values["issues"])
@@ -249,7 +249,7 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     if name == ISSUES and isinstance(value_given, str):
         return f"{name}: {[value_given]}"
     words = value_given if isinstance(value_given, dict) else [value_given] if name == "first" else []
-    side_names = {side: format.seats[side].side for side in format.sides if format.seats[side].side}
+    side_names = {side: format.seats[side].label for side in format.sides if format.seats[side].label}
     if name in ("first", "positions") and any(
         str(word).lower() in map(str.lower, side_names.values()) for word in words
     ):

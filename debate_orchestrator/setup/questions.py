@@ -118,7 +118,7 @@ class SetupQuestions:
         if progress.positions == "own":
             yield from ((f"position_{side}", side in positions) for side in self.format.sides)
         yield "positions_ok", progress.positions_ok
-        limits = self.format.rounds
+        limits = self.format.round_limits
         if limits.max_if_insisted > 1:
             yield "rounds", "rounds" in answered
         number = answered.get("rounds", 1)
@@ -157,7 +157,7 @@ class SetupQuestions:
         return self.default_output if key == "output" else default_of(key, self.format)
 
     def _values(self, state: SetupState, key: str) -> dict[str, Any]:
-        proposal, limits = state.progress.proposal or {}, self.format.rounds
+        proposal, limits = state.progress.proposal or {}, self.format.round_limits
         match key:
             case "framing":
                 return {name: proposal.get(name) or "" for name in ("recommended", "alternative")}
@@ -203,12 +203,12 @@ class SetupQuestions:
             lines.append(self.words.side.format(who=self.side_name(side), position=position))
         shown_values = {
             "topic": answered["topic"],
-            "rounds": answered.get("rounds", format.rounds.default),
+            "rounds": answered.get("rounds", format.round_limits.default),
             "strictness": answered.get("strictness", tuple(format.rubric.strictness)[-1]),
             "output": answered["output"],
         }
         if shown_values["rounds"] == answers.AUTO:
-            shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.max}"
+            shown_values["rounds"] = f"{answers.AUTO}, at most {format.round_limits.max}"
         one_line_texts = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
         more_lines = "".join(
             f"\n{line}" for line in (*answers.block_lines(answered, format), *self.risk_lines(answered))
@@ -221,7 +221,7 @@ class SetupQuestions:
     def side_name(self, side: str) -> str:
         """The name of a side with its label: `Researcher A (Pro)`."""
         seat = self.format.seats[side]
-        return f"{seat.name} ({seat.side})" if seat.side else seat.name
+        return f"{seat.name} ({seat.label})" if seat.label else seat.name
 
     def position_sentences(self, state: SetupState) -> list[str]:
         positions = state.answers.get("positions", {})
@@ -472,7 +472,7 @@ class SetupQuestions:
     def _take_rounds(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_say_no_new_ground:
             return with_answers(without_answers(state, "insist"), origin, rounds=answers.AUTO)
-        number = answers.parse_rounds(text, self.format.rounds.max_if_insisted)
+        number = answers.parse_rounds(text, self.format.round_limits.max_if_insisted)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format, in_setup=True))
         is_unchanged = state.answers.get("rounds") == number

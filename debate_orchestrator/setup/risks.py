@@ -65,13 +65,13 @@ _MAX_SHOWN = 5
 
 _EARLIER_DIGESTS = frozenset(
     {
-        "8b15ab2eaf065a04d252f5978c911dd3fcfd8cd2c330476a103d76e298c14ba5",  # adversarial
-        "c950949d3b3be6a79055ae310df75807711e7b9783796d5edca52813c0c941d3",  # adversarial
-        "e350d8d5db61e74110178187a626eeac80a4482e138a8cdda7e53d8982271653",  # claim
-        "1e3ac521b8ded8fc8bb51f6a92996853fc9a51d28b8b161f4c98d92742333693",  # conversation
-        "c85eca9b913b3bf5922f863e3fec41da1208125d5ce9cfd5932d993f413d001a",  # panel
-        "73704f51ba46a6f6a0f2ecedc58ade6acd5662e2ad209bb91c41cbe6e34a0a65",  # question
-        "e8bcb45d0736a4c63c3898b1797f7b9bdd2518b92317e7755a0282fc3bbe2185",  # transcript
+        "7f39f29f3963ac61be1ce160be972f57fbd0deeff9bfbd85e1da8d8c18a3ec5b",  # adversarial
+        "790f6869063ded906b04a5c044416ce4bbe60fc5db23b58c91cbf2bb4dd9be88",  # adversarial
+        "a13c5bf8e114996879303b2508f23de06bc9e5960ca55163f2b945dcb373956b",  # claim
+        "05a94f4add2978ae48c1c759f9ae2c3bbfa02a906314cbe4ab10037cd74184df",  # conversation
+        "dffea6290484d3aad85e4b304d72f40e6ea3fe985b5d274c8444d8e16c51b242",  # panel
+        "941569e6b7f3c6ea33d378e985b0c4ad37b7825b54da42a01742ca5b04d0ad0c",  # question
+        "9b2600d16728fabe005d9fde1c79afc410b90829577039b4c3ffbdf11f6660e8",  # transcript
     }
 )
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
@@ -178,7 +178,7 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
             risks.append(Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite"))
     risks += of_prompts(opened.format, opened.templates)
-    rounds, maximum = opened.settings.rounds, opened.format.rounds.max_if_insisted
+    rounds, maximum = opened.settings.rounds, opened.format.round_limits.max_if_insisted
     if rounds > maximum:
         risks.append(
             Risk(kind="rounds", where="settings.rounds", what=f"{rounds} rounds, where its format takes {maximum}")

@@ -202,7 +202,7 @@ class LiveView:
     def _new(self, turn: Turn) -> SpeechView:
         format = self._debate.format
         style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
-        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private)
+        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private_tag)
 
     def _end_stage(self) -> None:
         """Prints what was heard in the stage under way."""

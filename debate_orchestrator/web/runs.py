@@ -78,7 +78,7 @@ class StreamedReply:
     def __init__(self, debate: DebateState, turn: Turn):
         self.turn, self.heading = turn, debate.format.heading_of(turn)
         self.side = blocks.side(debate, turn)
-        self._filter = PrivateFilter(debate.format.private)
+        self._filter = PrivateFilter(debate.format.private_tag)
         self._public, self.shown, self.pieces = list[str](), "", list[str]()
         self.is_announced = False
         """Whether pages have its heading."""

@@ -29,8 +29,8 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.journal_lines import SCHEMA
 
 ADVERSARIAL = loader.load("adversarial")
-CONCEDE = ADVERSARIAL.lines.concede
-DECLINE = ADVERSARIAL.lines.decline
+CONCEDE = ADVERSARIAL.reserved_lines.concede
+DECLINE = ADVERSARIAL.reserved_lines.decline
 
 Script = Mapping[str, str | Mapping[str, Any] | Iterable[ReplyEvent]]
 """Turn id to what happens there: the text of a speech, the fields of a ballot that differ, or events."""
@@ -241,8 +241,8 @@ PLAIN: dict[str, Any] = {
     "title": "Plain",
     "about": "",
     "seats": {
-        "a": {"name": "Anna", "side": "Pro", "tag": "A"},
-        "b": {"name": "Ben", "side": "Con", "tag": "B"},
+        "a": {"name": "Anna", "label": "Pro", "tag": "A"},
+        "b": {"name": "Ben", "label": "Con", "tag": "B"},
         "judge": {"name": "Jo", "tag": "J"},
     },
     "round": [{"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a", "b"]}],
@@ -273,7 +273,7 @@ PLAIN: dict[str, Any] = {
         "strictness": {"strict": {"about": "", "judge": "", "debaters": ""}},
     },
     "announcements": dict.fromkeys(("round", "intervention", "divergence", "converged_again", "final"), "-"),
-    "lines": {"concede": "You win.", "decline": "No."},
+    "reserved_lines": {"concede": "You win.", "decline": "No."},
 }
 """The smallest format: both speak in turn, and a judge says in the end who won."""
 ONE_SIDED: dict[str, Any] = {

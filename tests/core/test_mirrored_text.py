@@ -189,7 +189,7 @@ def test_a_tag_alone_names_its_side() -> None:
     ):
         sides = dict(zip("ab", ("For", "Against"), strict=True))
         seats = {
-            seat: {"name": f"Team {seat}", "side": sides[seat], "tag": tag}
+            seat: {"name": f"Team {seat}", "label": sides[seat], "tag": tag}
             for seat, tag in zip("ab", tags, strict=True)
         }
         mirror = Mirror(make_format(seats={**seats, "judge": PLAIN["seats"]["judge"]}))

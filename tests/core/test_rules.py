@@ -104,7 +104,7 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"round": [phase("x", "a", order="shuffled")]}, "order"),
         ({"round": [phase("x", "a", when={"round": "second"})]}, "round"),
         ({"volume": "loud"}, "volume"),
-        ({"lines": {"concede": 5}}, "concede"),
+        ({"reserved_lines": {"concede": 5}}, "concede"),
         ({"shapes": {"final": {"winner": {"kind": "guess"}}}}, "winner"),
         (SIDES, "there must be a judge, or a format in which the debate is judged later"),
         ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
@@ -122,7 +122,7 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"mirror": True, "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": []}, "two sides"),
         ({"round": [phase("x", "a", min_words=9, max_words=5)]}, "at least 9 words and at most 5"),
         ({"round": [phase("x", "a", reply="final", max_words=5)]}, "limits the length of a structured reply"),
-        ({"private": "think.*"}, "private"),
+        ({"private_tag": "think.*"}, "private_tag"),
         ({"quotes": {"tag": "Quote>"}}, "tag"),
         ({"forbids": ["swearing"]}, "forbids"),
         ({"after_decline": "shame"}, "after_decline"),
@@ -188,7 +188,7 @@ def test_ill_made_formats(row: tuple[dict[str, Any], str]) -> None:
         ONE_SIDED,
         {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LATER}]},
         {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LAST}]},
-        {"private": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},
+        {"private_tag": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},
     ]
 )
 def test_well_made_formats(changes: dict[str, Any]) -> None:
