@@ -152,7 +152,7 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
         debate = asyncio.run(hold(held))
 
     kinds = [event.kind for event in read(J).events if event.kind in ("question_asked", "spoke")]
-    assert [(event.question, event.to) for event in debate.questions] == [("Is it dear?", ("b",))]
+    assert [(event.question, event.to) for event in debate.floor_questions] == [("Is it dear?", ("b",))]
     assert kinds == ["spoke", "question_asked", "spoke"] and debate.complete
 
 

@@ -214,7 +214,7 @@ MISTAKES = [
     (YAML, "target_words: 100", "§target_words: many", "round[0].target_words: 'many' should be a whole number"),
     (YAML, "title: Speech", '§title: "Two\\nlines"', "should be a line of text"),
     (YAML, "seats: [a, b]", "§seats: [a, a]", "round[0].seats: A seat is named twice in a, a"),
-    (YAML, "round_limits: {default: 1", "§round_limits: {default: 3", "default 3, max 2, max_if_insisted 3: each must be at least"),
+    (YAML, "round_limits: {default: 1", "§round_limits: {default: 3", "default 3, max 2, max_if_insisted 3: each must"),
     (YAML, "max_if_insisted: 3", "§max_if_insisted: 3000", "from 1 to 100"),
     (YAML, "    target_words: 100", "    §when: {round: 4}", "round[0].when.round: 4 should be 1 to 3"),
     (YAML, "    target_words: 100", "    §when: {strictness: harsh}", "when.strictness: 'harsh' should be plain"),

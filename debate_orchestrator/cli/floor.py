@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
             hint='`debate floor JOURNAL "QUESTION"`',
         )
     debate = record(arguments, lambda debate: audience_question(debate, arguments.question, arguments.to or ()))
-    question_event = debate.questions[-1]
+    question_event = debate.floor_questions[-1]
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
     briefed_turns = [
         turn.id for turn in debate.due if debate.calls_intended(turn.id) and turn.role in question_event.to

@@ -136,7 +136,7 @@ def _check_question(debate: DebateState, event: QuestionAsked) -> bool:
     if finished := [seat for seat in event.to if not schedule.will_hear(debate, seat)]:
         problem = f"A question can't be put to {', '.join(finished)}: the last turn is taken or under way."
         raise OutOfTurn(problem, hint="a seat with turns left")
-    _check_count(len(debate.questions), MAX_QUESTIONS, "questions from the floor")
+    _check_count(len(debate.floor_questions), MAX_QUESTIONS, "questions from the floor")
     return True
 
 
@@ -251,7 +251,7 @@ def _state_after(debate: DebateState, event: Event) -> DebateState:
         case RetryForChanged():
             return replace(debate, retry_for=event.retry_for)
         case QuestionAsked():
-            return replace(debate, questions=(*debate.questions, event))
+            return replace(debate, floor_questions=(*debate.floor_questions, event))
         case IssuesChanged():
             return replace(debate, changed_issues=event.issues)
         case EndedEarly():
@@ -302,7 +302,7 @@ def _rescheduled(debate: DebateState) -> DebateState:
 
 def _with_stage_begun(debate: DebateState) -> DebateState:
     """The turns of the stage that is due have begun: one of their briefs is sent, or has its reply."""
-    new = {turn.id: len(debate.questions) for turn in debate.stages[-1] if turn.id not in debate.question_counts}
+    new = {turn.id: len(debate.floor_questions) for turn in debate.stages[-1] if turn.id not in debate.question_counts}
     return replace(debate, question_counts={**debate.question_counts, **new}) if new else debate
 
 
@@ -361,6 +361,6 @@ def _with_earlier_questions(debate: DebateState) -> DebateState:
     ]
     return replace(
         debate,
-        questions=(*debate.questions, *(question.asked for question in questions)),
+        floor_questions=(*debate.floor_questions, *(question.asked for question in questions)),
         earlier_question_count=debate.earlier_question_count + len(questions),
     )

@@ -243,7 +243,7 @@ def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     known_count = counts[of_the_seat[-1]] if of_the_seat else 0
     return [
         FloorQuestion(number, event.question, number >= known_count)
-        for number, event in enumerate(debate.questions[: counts.get(turn.id, len(debate.questions))])
+        for number, event in enumerate(debate.floor_questions[: counts.get(turn.id, len(debate.floor_questions))])
         if turn.role in event.to
     ]
 

@@ -114,7 +114,7 @@ class DebateState:
     replies: Mapping[str, ReplyEvent] = field(default_factory=dict)
     """Turn id to its last reply: the one that counts, or the unusable one after which its judge is absent."""
     notes: Sequence[Noted] = ()
-    questions: Sequence[QuestionAsked] = ()
+    floor_questions: Sequence[QuestionAsked] = ()
     earlier_question_count: int = 0
     """The number of them from the earlier debate that is judged again."""
     question_counts: Mapping[str, int] = field(default_factory=dict)

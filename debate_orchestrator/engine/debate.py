@@ -335,7 +335,7 @@ def _waits(debate: DebateState, question: str, seat: str) -> bool:
     """Whether a question was put to a seat that has begun no turn since."""
     counts = (count for turn, count in debate.question_counts.items() if debate.turns_reached[turn].role == seat)
     answered_count = max(counts, default=0)
-    return any(event.question == question and seat in event.to for event in debate.questions[answered_count:])
+    return any(event.question == question and seat in event.to for event in debate.floor_questions[answered_count:])
 
 
 def current_issues(debate: DebateState) -> list[str]:

@@ -180,7 +180,7 @@ def _earlier_questions(debate: DebateState, slots: Sequence[str], counts: Sequen
     earlier: list[EarlierQuestion] = []
     stages_of = Counter[str]()
     for slot_id, count in zip(slots, counts, strict=True):
-        questions = debate.questions[len(earlier) : count]
+        questions = debate.floor_questions[len(earlier) : count]
         earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in questions]
         stages_of[slot_id] += 1
     return tuple(earlier)

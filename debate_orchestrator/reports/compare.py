@@ -83,7 +83,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     questions = [
         ComparedClaim(run=run.number, text=run.text(question))
         for run in judged_runs
-        for question in run.report.questions
+        for question in run.report.unresolved_questions
     ]
     return Comparison(
         topic=first.topic,
@@ -108,7 +108,7 @@ def _could_mean_sides(report: ReportModel) -> bool:
     names = [report.rules.name_of(side) for side in report.rules.sides]
     whole_names = "|".join(map(re.escape, (*names, *map(str.upper, names))))
     brief = report.decision_brief
-    texts = (*(row.claim for row in report.dissent or ()), *report.questions, *([brief.do] if brief else ()))
+    texts = (*(row.claim for row in report.dissent or ()), *report.unresolved_questions, *([brief.do] if brief else ()))
     without_names = [re.sub(rf"\b(?:{whole_names})\b", "", text) for text in texts]
     return could_name_sides(report.rules, report.debated) or bool(words_in_doubt(report.rules, without_names))
 

@@ -118,7 +118,7 @@ class ReportModel(Part):
     `why_no_winner`."""
     dissent: tuple[DisputedClaim, ...] | None
     """The dissent record; null if there is none (yet)."""
-    questions: tuple[str, ...] = Field(serialization_alias="unresolved_questions")
+    unresolved_questions: tuple[str, ...]
     """The unresolved questions of the final ballots, each once."""
     follow_up: tuple[FollowUp, ...]
     """Of the final ballots."""
@@ -236,7 +236,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         votes=tuple(VoteReport.of(vote, judging.scales.max_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
         dissent=tuple(_disputed_claims(record.fields or {}, debate.format.sides)) if record else None,
-        questions=tuple(_questions(counting)),
+        unresolved_questions=tuple(_unresolved_questions(counting)),
         follow_up=tuple(_follow_up(counting)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
         turns=(*before, *in_rounds, *after, *final_ballots, *([record] if record else []), *briefs),
@@ -354,7 +354,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
     round_turns = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
     ballots = [turn for turn in round_turns if turn.judging and debate.shape(turn) is not None]
     votes, result = tuple(tally.votes(debate, n)), tally.result(debate, n)
-    forced = tuple(turns[turn.id] for turn in round_turns if turn.phase.triggered_by)
+    intervention_speeches = tuple(turns[turn.id] for turn in round_turns if turn.phase.triggered_by)
     quorum = debate.opened.settings.quorum
     return RoundReport(
         number=n,
@@ -366,11 +366,11 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         label=wording.label_by_quorum(result.label, votes, quorum) if result else None,
         score=result.score if result else None,
         intervened=tally.had_intervention(debate, n),
-        intervention_turns=tuple(turn.id for turn in forced),
+        intervention_turns=tuple(turn.id for turn in intervention_speeches),
         converged_again=tally.converged_again(debate, n),
         speeches=tuple(turns[turn.id] for turn in round_turns if turn not in ballots and not turn.phase.triggered_by),
         ballots=tuple(turns[turn.id] for turn in ballots),
-        intervention_speeches=forced,
+        intervention_speeches=intervention_speeches,
         intervention=filled_announcement(debate.format.announcements.intervention, round=n),
         votes=votes,
         result=result,
@@ -445,7 +445,7 @@ def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterato
         yield DisputedClaim(claim=claim, positions=positions, status=status, turns=turns)
 
 
-def _questions(final_ballots: Iterable[TurnReport]) -> list[str]:
+def _unresolved_questions(final_ballots: Iterable[TurnReport]) -> list[str]:
     fields = (turn.fields or {} for turn in final_ballots if not turn.mirrored)
     question_lists = (ballot.get("unresolved_questions", []) for ballot in fields)
     return list(dict.fromkeys(question for questions in question_lists for question in questions))
@@ -488,6 +488,6 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
         completed = report.rounds_completed
         sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
     if "unresolved_questions" in report.judging.final_fields and not report.why_no_winner:
-        question = sanitize.quoted(report.questions[0]) if report.questions else "none"
+        question = sanitize.quoted(report.unresolved_questions[0]) if report.unresolved_questions else "none"
         sentences.append(f"Key unresolved question: {question}")
     return " ".join(sentences)

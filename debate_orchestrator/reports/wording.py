@@ -258,7 +258,7 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
         yield ended
     if debate.changed_issues is not None:
         yield ISSUES_CHANGED
-    if count := len(debate.questions):
+    if count := len(debate.floor_questions):
         yield f"{plural(count, 'question')} {'was' if count == 1 else 'were'} put from the floor."
     yield from unheard_questions(debate)
 
@@ -268,7 +268,7 @@ def unheard_questions(debate: DebateState) -> Iterator[str]:
     turns = schedule.turns_taken(debate)
     numbers = {question.number for turn in turns for question in schedule.new_questions(debate, turn)}
     hearers = set() if debate.complete else {*schedule.seats_open_to_questions(debate)}
-    for number, event in enumerate(debate.questions):
+    for number, event in enumerate(debate.floor_questions):
         if number not in numbers and not {*event.to} & hearers:
             yield f"No turn is left to hear the question to {names(debate, event.to)}: {quoted(event.question)}"
 

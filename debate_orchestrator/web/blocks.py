@@ -250,5 +250,5 @@ def status(debate: DebateState, *, running: bool, stopping: bool, problems: list
         ended_early=wording.ended_early(debate) if debate.complete else None,
         closing=debate.ended_after is not None and not debate.complete,
         problems=problems,
-        questions=[(question.question, wording.names(debate, question.to)) for question in debate.questions],
+        questions=[(question.question, wording.names(debate, question.to)) for question in debate.floor_questions],
     )

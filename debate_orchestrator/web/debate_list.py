@@ -242,7 +242,7 @@ def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
         turn = debate.turns.get(turn_id)  # no page shows what is off the schedule
         if turn and turn.speaking and turn_id not in hidden:
             yield turn_id, debate.format.heading_of(turn), one_line(transcript_entries.entry(debate, turn).text)
-    for question in debate.questions:
+    for question in debate.floor_questions:
         yield "", "Question from the floor", one_line(question.question)
 
 

@@ -50,7 +50,7 @@ def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
     debate = play_debate(1, until="1.opening.a")
     with pytest.raises(OutOfTurn, match="one of a, b, judge"):
         debate = apply(debate, raised(WHY, *to))
-    assert debate.questions == ()
+    assert debate.floor_questions == ()
 
 
 def test_a_seat_without_a_turn_left_is_not_asked() -> None:
