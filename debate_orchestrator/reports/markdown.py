@@ -69,7 +69,7 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
 
 
 def _render_template(report: ReportModel, template: str, **more: Any) -> str:
-    writer = MarkdownWriter(partial(_link, report), report.judging.format.checked_tags)
+    writer = MarkdownWriter(partial(_link, report), report.judging.rules.checked_tags)
     values = report_sections.template_values(report, writer) | {"links": partial(_links, report)}
     if not report.transcript_only:
         advice = report.shown_decision_brief.advice if report.shown_decision_brief else None

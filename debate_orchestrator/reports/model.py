@@ -141,6 +141,7 @@ class ReportModel(Part):
     """The journal that the report was made from."""
     transcript_only: bool = Field(default=False, exclude=True)
     rules: Format = Field(exclude=True)
+    """The format, with its phases and prompts; `format` is what the JSON says of it."""
     debated: tuple[str, ...] = Field(exclude=True)
     arguing_sides: tuple[str, ...] = Field(exclude=True)
     spoke_first: str | None = Field(default=None, exclude=True)
@@ -393,7 +394,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_asked_fields(debate, [slot for slot in slots if slot.after_rounds]),
         scales=wording.scales(format),
-        format=format,
+        rules=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
         votes=tuple(tally.final_votes(debate)),
         pre_debate_votes=tuple(tally.pre_debate_votes(debate)),

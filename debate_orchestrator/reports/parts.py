@@ -217,7 +217,7 @@ class JudgingReport(Part):
     final_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
     """The fields of a judge's vote after the last round."""
     scales: VoteScales = Field(default=VoteScales(), exclude=True)
-    format: Format = Field(exclude=True)
+    rules: Format = Field(exclude=True)
     """The format, with its rubric."""
     labelled: bool = Field(default=False, exclude=True)
     """Whether the votes are for labels."""
@@ -228,7 +228,7 @@ class JudgingReport(Part):
     @property
     def positions_are_answers(self) -> bool:
         """Whether the positions are answers to a question, so that no side is for or against anything."""
-        return not any(self.format.seats[side].label for side in self.format.sides)
+        return not any(self.rules.seats[side].label for side in self.rules.sides)
 
     @property
     def has_scores(self) -> bool:

@@ -141,7 +141,7 @@ def context_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
 
 def judges_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
     """The same of the files that judges could read; none where the format keeps them from judges."""
-    return context_files(report) if JUDGE in report.judging.format.context_heard_by else iter(())
+    return context_files(report) if JUDGE in report.judging.rules.context_heard_by else iter(())
 
 
 def own_issues(report: ReportModel) -> tuple[IssueReport, ...]:
@@ -198,7 +198,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
     """The sentences on how a debate was judged."""
     means, judging = _means(report), report.judging
     about = [
-        phrase(strong(escaped(title), ":"), " ", inline_markdown(judging.format.rubric.criteria[name].about))
+        phrase(strong(escaped(title), ":"), " ", inline_markdown(judging.rules.rubric.criteria[name].about))
         for name, title in report.format.criteria.items()
     ]
     return JudgingText(

@@ -435,7 +435,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     if leading_side != TIE:
         leads = f"{winner_word(leading_side)} leads by {percent(verdict.gap or Fraction(0))}"
     rounds = sum(1 for round_report in report.rounds if round_report.scores) if report.judging.scores_rounds else 1
-    highest = Fraction(str(report.judging.format.rubric.max)) * max(1, rounds)
+    highest = Fraction(str(report.judging.rules.rubric.max)) * max(1, rounds)
     return f"{leads}; at most {decimals(highest)} points each"
 
 

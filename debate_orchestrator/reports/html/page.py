@@ -36,7 +36,7 @@ COMPARISON_PREFIX = '<!doctype html>\n<html lang="en" class="debate-comparison">
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    quotes = report.judging.format.checked_tags
+    quotes = report.judging.rules.checked_tags
     writer = HtmlWriter(report.turn_places, quotes)
     values = report_sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shorten(one_line(report.topic)) or "Debate",
