@@ -124,18 +124,21 @@ def test_a_redirect_to_a_name_inside_a_network_is_refused(site: Site) -> None:
 
 
 def test_robots_are_asked_once(site: Site) -> None:
-    """A host's robots.txt is read once in a run, and kept to."""
+    """A host's robots.txt is read once in a run, and kept to, however the path is written."""
     site.says["/robots.txt"] = answer("User-agent: debate-orchestrator\nDisallow: /secret", "text/plain")
+    site.says["/?../secret"] = answer("Open.", "text/plain")
     fetcher = site.fetcher()
 
     async def visits() -> None:
         await asyncio.gather(fetcher.fetch(site.url("/")), fetcher.fetch(site.url("/?again")), return_exceptions=True)
-        with pytest.raises(Blocked, match=r"^robots.txt forbids it$"):
-            await fetcher.fetch(site.url("/secret/page"))
+        for path in ("/secret/page", "/a/../secret", "/./%73ecret", "//secret", "/a/.%2E//secret", "/a/..%2fsecret"):
+            with pytest.raises(Blocked, match=r"^robots.txt forbids it$"):
+                await fetcher.fetch(site.url(path))
+        await fetcher.fetch(site.url("/secret/.././?../secret"))
 
     run(visits())
     assert [one.target for one in site.asked].count("/robots.txt") == 1
-    assert "/secret/page" not in site.targets
+    assert site.targets == ["/", "/?again", "/?../secret"]
 
 
 def test_robots_hold_for_every_station(site: Site) -> None:

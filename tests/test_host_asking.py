@@ -167,8 +167,8 @@ def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
 
 
 def test_the_users_own_figures_are_asked_for(debate: Run, here: Path) -> None:
-    """A file is taken if it can be read, and shown in the block; one elsewhere still needs consent when it is opened.
-    What a flag of `open` adds to a confirmed setup is shown again."""
+    """A file is taken if it can be read, and shown in the block; one elsewhere still needs consent when it is opened,
+    and so does an output elsewhere, for which no folder is made. What a flag of `open` adds to a confirmed setup is shown again."""
     Path("ours.md").write_text("We deploy twice a day.", encoding="utf-8")
     Path("more, still.md").write_text("And it takes an hour.", encoding="utf-8")
     Path("../elsewhere.md").write_text("Theirs.", encoding="utf-8")
@@ -180,7 +180,9 @@ def test_the_users_own_figures_are_asked_for(debate: Run, here: Path) -> None:
         "context"
     ]
     assert debate("open", "--answers", "setup.yaml", "--json").code == 2
-    ask(debate, "context=ours.md")
+    far = ask(debate, "context=ours.md", "output=../far/away/")
+    assert [one["kind"] for one in far["trust"]] == ["output"] and not Path("../far").exists()
+    ask(debate, "output=near/by/")
     opened = debate("open", "--answers", "setup.yaml", "--context", "more, still.md", "--json").json
 
     assert "Context: more, still.md" in opened["show"]

@@ -178,6 +178,7 @@ def test_only_plain_values_are_handed_over(value: object) -> None:
         "{{ joiner.__init__.__globals__ }}",
         "{{ self.__init__.__globals__ }}",
         "{{ self._TemplateReference__context }}",
+        "{{ self['_TemplateReference__context'] }}",
         "{% for x in [1] %}{{ loop._iterable }}{% endfor %}",
         "{% for x in [1] %}{{ loop.__init__.__globals__ }}{% endfor %}",
         "{% macro m() %}{% endmacro %}{{ m._func.__globals__ }}",
@@ -200,6 +201,12 @@ def test_a_template_gets_nowhere(text: str) -> None:
         Sandbox(own).render([NAME], values, FunctionContext())
     with pytest.raises(BadFormat, match="formats/x/one"):
         rendering.render([NAME], values, FunctionContext(), own)
+
+
+def test_no_address_in_memory_is_shown() -> None:
+    """A block, which can be called, is shown as a function wherever it is within plain data."""
+    own = {NAME: "{% block x %}{% endblock %}{{ [self['x'], self.x] }}"}
+    assert Sandbox(own).render([NAME], {}, FunctionContext()) == "[<function>, <function>]"
 
 
 # Time and memory

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import NamedTuple
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from debate_orchestrator.evidence import Blocked
 from debate_orchestrator.util.errors import short_repr
@@ -130,9 +130,28 @@ def _host(name: str) -> str:
 
 
 def _target(path: str, query: str) -> str:
-    """Path and query as they are sent, with every character escaped that is not ASCII."""
+    """Path and query as they are sent, without dot segments, and with every character escaped that is not ASCII."""
     path, query = (re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text) for text in (path or "/", query))
+    path = _without_dot_segments(re.sub("%2e", ".", path, flags=re.IGNORECASE))
     return quote(path, safe="/!$&'()*+,;=:@~%") + ("?" + quote(query, safe="/!$&'()*+,;=:@~%?[]") if query else "")
+
+
+def as_served(target: str) -> str:
+    """A target as many servers read it: escaped slashes are slashes, and several in a row are one."""
+    path, mark, query = target.partition("?")
+    path = _without_dot_segments(re.sub("/+", "/", unquote(path, "latin-1")))
+    return quote(path, safe="/!$&'()*+,;=:@~", encoding="latin-1") + mark + query
+
+
+def _without_dot_segments(path: str) -> str:
+    """A path without `.` and `..`, as browsers send it (RFC 3986, 5.2.4)."""
+    segments = list[str]()
+    for segment in path.split("/")[1:]:
+        if segment == "..":
+            del segments[-1:]
+        elif segment != ".":
+            segments.append(segment)
+    return "/".join(["", *segments, *([""] if path.endswith(("/.", "/..")) else [])])
 
 
 _REFUSED = [

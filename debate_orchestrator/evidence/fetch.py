@@ -308,9 +308,10 @@ class RobotsRules:
         self._rules: Any = Protego.parse(text.removeprefix("\ufeff"))
 
     def allow(self, target: str) -> bool:
-        """Whether this program may fetch a path, with its query."""
+        """Whether this program may fetch a path, with its query, as it is written and as servers may read it."""
         # A whole URL: of a bare path that begins with // Protego would take the first part for a host.
-        return bool(self._rules.can_fetch(f"https://host{target}", NAME))
+        forms = {target, addresses.as_served(target)}
+        return all(self._rules.can_fetch(f"https://host{form}", NAME) for form in forms)
 
 
 def _status_text(status: int) -> str:

@@ -162,9 +162,7 @@ def _with_free_output(state: SetupState, has_consented: HasConsented, problems: 
     """The state. If no debate can be opened at its output any more, the output is removed, and so asked for again."""
     try:
         if "output" in state.answers and _may_look(state, has_consented):
-            DebateFiles.named_by(
-                state.answers["output"]
-            ).must_be_new()  # makes no folder: a file may name one elsewhere
+            DebateFiles.named_by(state.answers["output"]).must_be_new()
         return state
     except BadFile as error:
         problems += error.problems
@@ -229,8 +227,8 @@ def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuest
         text = decode(key, value) if isinstance(value, bytes) else read_named_reply(key, value, folder)
         return questions.with_proposal(state, next_item.name, parse_structured(key, text))
     new_state = questions.answer(state, key, str(value))
-    if key == "output":
-        DebateFiles.of_output(new_state.answers["output"]).must_be_new()
+    if key == "output" and not risks.of_settings({key: new_state.answers[key]}):  # others are looked at after consent
+        DebateFiles.of_output(new_state.answers[key]).must_be_new()
     if key == "context" and (problems := context_problems(new_state.answers["context"])):
         raise BadSettings(problems, hint="the path of a text file, several with commas, or no")
     cast = new_state.answers.get("cast", {}) if key == RAPPORTEUR else {}

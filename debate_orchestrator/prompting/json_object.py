@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple, cast
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.prompting.reply_code import ReplyCode, plain_key
 from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.util.errors import short_repr
 
 _MAX_STARTS = 50
 """Places of a text from which an object is looked for."""
@@ -245,7 +246,7 @@ def _repaired_json(text: str) -> str | None:
     keys = {plain_key(token.text) for token, after in pairs if after.is_sign(":")}
     for token, after in pairs:
         if token.kind == "text" and not after.is_sign(":") and (key := _key_within(token.text, mark[0], keys)):
-            raise ValueError(f"a text with quotation marks holds the key {key!r}")
+            raise ValueError(f"a text with quotation marks holds the key {short_repr(key)}")
     return _joined(tokens)
 
 

@@ -194,7 +194,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """`obj[argument]`, which is also what filters such as `map(attribute=...)` look up."""
-        if isinstance(obj, dict | list | tuple | str | TemplateReference):
+        if isinstance(obj, dict | list | tuple | str):
             try:
                 return obj[argument]
             except (LookupError, TypeError):

@@ -36,7 +36,7 @@ from contextvars import ContextVar
 from itertools import islice
 
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import is_visible, looks_like_quotation_mark
+from debate_orchestrator.util.sanitize import visible_repr
 
 MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
@@ -85,13 +85,8 @@ def quoting_as_typed() -> Iterator[None]:
 
 
 def short_repr(value: object, max_length: int = 60) -> str:
-    """`value` for a message: cut to about `max_length` characters, those escaped that can't be seen, or that look like
-    the quotation mark at its end."""
-    text = repr(value)
-    if not text.isascii():
-        text = "".join(
-            char if is_visible(char) and not looks_like_quotation_mark(char) else ascii(char)[1:-1] for char in text
-        )
+    """`value` for a message, as `visible_repr`, cut to about `max_length` characters."""
+    text = visible_repr(value)
     # Redact before the cut: the remains of a secret after it would not be recognised any more.
     text = redact(text) if len(text) > max_length and not _quotes_as_typed.get() else text
     end = text[-1] if isinstance(value, str | bytes) else ""  # the quotation mark

@@ -129,6 +129,17 @@ def is_visible(char: str) -> bool:
     return char.isprintable() and not INVISIBLE_OR_PLACEHOLDER.match(char)
 
 
+def visible_repr(value: object) -> str:
+    """The `repr` of a value, with escapes for characters that can't be seen, or that look like the quotation mark at
+    its end."""
+    text = repr(value)
+    if text.isascii():
+        return text
+    return "".join(
+        char if is_visible(char) and not looks_like_quotation_mark(char) else ascii(char)[1:-1] for char in text
+    )
+
+
 def _is_seen(char: str) -> bool:
     return not (char.isspace() or INVISIBLE_OR_PLACEHOLDER.match(char)) and sanitize(char) == char
 

@@ -18,6 +18,8 @@ from yaml.reader import Reader
 from yaml.resolver import Resolver
 from yaml.scanner import Scanner
 
+from debate_orchestrator.util.sanitize import visible_repr
+
 try:
     from yaml.cyaml import CParser  # type: ignore[attr-defined]
 except ImportError:  # PyYAML was built without libyaml
@@ -64,7 +66,8 @@ class _Loader(Composer, CParser, SafeConstructor, Resolver):
         for key, _ in node.value:
             name = getattr(key, "value", None)
             if isinstance(name, str) and name in names:
-                raise yaml.MarkedYAMLError(problem=f"the key {name!r} appears twice", problem_mark=key.start_mark)
+                problem = f"the key {visible_repr(name)} appears twice"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             names.add(name if isinstance(name, str) else id(key))
         return super().construct_mapping(node, deep)
 
