@@ -102,7 +102,17 @@ def test_nesting_without_end(refused: Any, text: str) -> None:
     assert "nest" in refused(text, "x.yaml") and "nest" in refused(text, "x.json")
 
 
-@for_each([("a: 1\na: 2", "a"), ("b: {c: 1, c: 2}", "c"), ("a: 1\n'a': 2", "a"), ("1: a\n'1': b", "1"), ("’: 1\n’: 2", r"\u2019")], "text", "key")
+@for_each(
+    [
+        ("a: 1\na: 2", "a"),
+        ("b: {c: 1, c: 2}", "c"),
+        ("a: 1\n'a': 2", "a"),
+        ("1: a\n'1': b", "1"),
+        ("’: 1\n’: 2", r"\u2019"),
+    ],
+    "text",
+    "key",
+)
 def test_a_key_stands_once(refused: Any, text: str, key: str) -> None:
     """A key that occurs twice, at any depth and however quoted, is named with its place."""
     assert f"the key '{key}' appears twice (line " in refused(text)

@@ -53,21 +53,21 @@ def test_an_answer_from_standard_input_that_is_not_taken_is_kept(
 ) -> None:
     """Whether it is refused or the file can't be used; the command that hands it in again is reported."""
     ran = pipe(debate, standard_input, "Grüße. " * 500, "topic=-")
-    kept = Path("setup.setup/topic.reply.rejected-1.md")
+    kept = Path("setup.setup/topic.reply.rejected-1.txt")
     again = f"the answer on standard input was kept as {kept}. Try: `debate ask setup.yaml topic=- < {kept}`"
     assert ran.code == 2 and again in ran.json["complaints"][-1]
     assert kept.read_text(encoding="utf-8") == "Grüße. " * 500
 
     Path("setup.yaml").write_text("- no mapping", encoding="utf-8")
     ran = pipe(debate, standard_input, "Are tabs better?", "topic=-", "rounds")
-    assert ran.code == 2 and "setup.setup/topic.reply.rejected-2.md" in ran.err
+    assert ran.code == 2 and "setup.setup/topic.reply.rejected-2.txt" in ran.err
 
 
 def test_a_moderators_reply_comes_on_standard_input(debate: Run, standard_input: Callable[[str], None]) -> None:
     """It is taken as one in a file is, or kept as one."""
     pipe(debate, standard_input, "tabs or spaces?", "topic=-")
     ran = pipe(debate, standard_input, "{}", "setup.topic.moderator=-")
-    kept = "setup.setup/setup.topic.moderator.reply.rejected-1.md"
+    kept = "setup.setup/setup.topic.moderator.reply.rejected-1.txt"
     assert ran.code == 2 and f"setup.topic.moderator={kept}` once it can" in ran.json["complaints"][-1]
     ran = pipe(debate, standard_input, json.dumps(RESTATED), "setup.topic.moderator=-")
     assert ran.json["question"]["key"] == "topic_ok" and ran.json["complaints"] == []
@@ -168,7 +168,8 @@ def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
 
 def test_the_users_own_figures_are_asked_for(debate: Run, here: Path) -> None:
     """A file is taken if it can be read, and shown in the block; one elsewhere still needs consent when it is opened,
-    and so does an output elsewhere, for which no folder is made. What a flag of `open` adds to a confirmed setup is shown again."""
+    and so does an output elsewhere, for which no folder is made. What a flag of `open` adds to a confirmed setup is
+    shown again."""
     Path("ours.md").write_text("We deploy twice a day.", encoding="utf-8")
     Path("more, still.md").write_text("And it takes an hour.", encoding="utf-8")
     Path("../elsewhere.md").write_text("Theirs.", encoding="utf-8")

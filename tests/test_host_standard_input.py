@@ -59,7 +59,7 @@ def test_a_refused_reply_from_standard_input_is_kept(
 ) -> None:
     """It lies in the folder of turns, whole, and the last complaint says where."""
     for n in (1, 2):
-        ran, kept = hand_in(debate, standard_input, turn, reply), Path(f"report.turns/{name}.reply.rejected-{n}.md")
+        ran, kept = hand_in(debate, standard_input, turn, reply), Path(f"report.turns/{name}.reply.rejected-{n}.txt")
         assert ran.code == 2 and f"was kept as {kept}. Try: `debate step " in ran.json["complaints"][-1]
         assert kept.read_text(encoding="utf-8") == reply
 
@@ -86,7 +86,7 @@ def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
         ran = hand_in(debate, standard_input, "1.opening.a")
     writer.close()
     assert ran.code == (130 if reason == "interrupted" else 2)
-    kept = "report.turns/1.opening.a.reply.rejected-1.md"
+    kept = "report.turns/1.opening.a.reply.rejected-1.txt"
     assert f"1.opening.a: the reply on standard input was kept as {kept}." in ran.err
     assert [
         (one["turn"], one["words"]) for one in debate("step", J, f"1.opening.a={kept}", "--json").json["accepted"]
@@ -101,7 +101,7 @@ def test_a_reply_from_standard_input_is_kept_where_no_journal_is_found(
     standard_input("Grüße, said A.")
     ran = debate("step", *named, "1.opening.a=-", "--json")
 
-    kept = "1.opening.a.reply.rejected-1.md"
+    kept = "1.opening.a.reply.rejected-1.txt"
     assert ran.code == 2 and f"Try: `debate step JOURNAL 1.opening.a={kept}` once it can be taken." in ran.err
     assert Path(kept).read_text(encoding="utf-8") == "Grüße, said A."
 
@@ -110,7 +110,7 @@ def interrupting(*_: object) -> Any:
     raise KeyboardInterrupt
 
 
-KEPT = "report.turns/1.opening.a.reply.rejected-1.md"
+KEPT = "report.turns/1.opening.a.reply.rejected-1.txt"
 
 
 def test_standard_input_is_in_a_file_until_it_is_taken(
@@ -263,7 +263,7 @@ def test_standard_input_that_is_not_taken_waits_for_room(
             ran.code == 130 and "\nLine 1,\nand line 2.\n" in ran.err and "; only its text on stderr is left" in ran.err
         )
     else:
-        kept = Path("report.turns/1.opening.b.reply.rejected-1.md")
+        kept = Path("report.turns/1.opening.b.reply.rejected-1.txt")
         assert ran.code == 2 and kept.read_text(encoding="utf-8") == "Line 1,\nand line 2."
 
 

@@ -18,10 +18,12 @@ from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import report_sections
 from debate_orchestrator.reports.citations import evidence as evidence_of
 from debate_orchestrator.reports.citations import is_after
+from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.markdown import MarkdownWriter
 from debate_orchestrator.reports.markup import link
 from debate_orchestrator.reports.parts import Citation, SourceRating
 from debate_orchestrator.reports.provenance import conflicts_of_interest
+from debate_orchestrator.reports.rich_text import Span, address
 
 
 def cited(script: object = None, **how: object) -> tuple[Citation, ...]:
@@ -175,11 +177,22 @@ def test_other_addresses_are_no_links() -> None:
 
 
 def test_a_title_cannot_claim_another_host() -> None:
-    """After a title that names some other place stands the host that the link leads to."""
+    """After a title that names some other place stands the host that the link leads to, in ASCII, as it is in an
+    address that is shown whole."""
     made = link("https://evil.example/x", "https://good.example](https://good.example")
 
     assert links(made) == ["https://evil.example/x"]
     assert made.endswith("(evil.example)")
+    for typed, host in (
+        ("github.com\u2215x.evil.example", "github.xn--comx-id9a.evil.example"),
+        ("g\u0456thub.com", "xn--gthub-n2e.com"),
+        ("\u24d4vil\u3002example", "evil.example"),
+    ):
+        assert link(f"https://{typed}/é", "GitHub").endswith(f" ({host})")
+        (span,) = address(f"https://{typed}:80/é")
+        assert span.text == f"https://{host}:80/é"
+        cited_page = (Span("GitHub", "cited", target=f"https://{typed}"),)
+        assert HtmlWriter({}).line(cited_page).endswith(f"</a> ({host})")
 
 
 @given(title=st.one_of(st.sampled_from(NASTY), st.text()), url=st.one_of(st.sampled_from(NASTY), st.text()))

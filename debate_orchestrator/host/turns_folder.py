@@ -109,11 +109,12 @@ class TurnsFolder:
         return [*problems[:-1], f"{problems[-1]} {again}"]
 
     def new_file(self, turn_id: str) -> tuple[str, BinaryIO]:
-        """A new file, with its path, for a reply that is in no other. Raises BadFile or OSError if it can't be made."""
+        """A new file, with its path, for a reply that is in no other; agents read none of that ending as instructions.
+        Raises BadFile or OSError if it can't be made."""
         stem = turn_id if _PLAIN_NAME.fullmatch(turn_id) else "unnamed"
         make_folder(self.folder)
         for n in itertools.count(1):
-            path = os.path.join(self.folder, f"{stem}.reply.rejected-{n}.md")
+            path = os.path.join(self.folder, f"{stem}.reply.rejected-{n}.txt")
             with suppress(FileExistsError):
                 return os.path.normpath(path), open(path, "xb")
         raise AssertionError

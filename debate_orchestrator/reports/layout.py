@@ -121,9 +121,9 @@ def words_in(text: str) -> list[str]:
 
 
 def host_of(url: str) -> str | None:
-    """The host of an address that may be linked."""
+    """The host of an address that may be linked, in ASCII."""
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(sanitize.with_ascii_host(url))
         host = parts.hostname
     except ValueError:
         return None

@@ -14,7 +14,7 @@ from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.util.sanitize import plain_letters, quoted, visible_address
+from debate_orchestrator.util.sanitize import plain_letters, quoted, visible_address, with_ascii_host
 
 Kind = Literal["own", "escaped", "inline_markdown", "quoted", "turn", "address", "cited", "issue"]
 
@@ -99,7 +99,7 @@ def turn(turn_id: str) -> Phrase:
 
 def address(url: str) -> Phrase:
     """An address that shows all of itself: a link, if it is a page of the web."""
-    return (Span(visible_address(url), "address"),)
+    return (Span(visible_address(with_ascii_host(url)), "address"),)
 
 
 class PhraseTable(NamedTuple):

@@ -124,6 +124,20 @@ def visible_address(url: str) -> str:
     return "".join(char if _is_seen(char) else urllib.parse.quote(char, errors="replace") for char in url)
 
 
+def with_ascii_host(url: str) -> str:
+    """An address with its host as browsers look it up, in ASCII: other letters can look like those of another host."""
+    try:
+        host = urllib.parse.urlsplit(url).netloc
+    except ValueError:
+        return url
+    plain = normalize_unicode(host).replace("\u3002", ".")  # which ends a label in Chinese
+    return url.replace(host, re.sub(r"[^.:@\[\]]+", _ascii_label, plain), 1)
+
+
+def _ascii_label(label: re.Match[str]) -> str:
+    return label[0] if label[0].isascii() else f"xn--{label[0].lower().encode('punycode').decode()}"
+
+
 def is_visible(char: str) -> bool:
     """Whether a character of a name is drawn, or is a plain space."""
     return char.isprintable() and not INVISIBLE_OR_PLACEHOLDER.match(char)
