@@ -130,16 +130,23 @@ def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: t
     )
 
 
-def judged(*winners: str, judges: tuple[str, ...], by: str = REAL, said: dict[str, Any] = {}, **setup: Any) -> Any:  # noqa: B006
+def judged(
+    *winners: str,
+    judges: tuple[str, ...],
+    by: str = REAL,
+    said: dict[str, Any] = {},  # noqa: B006
+    rounds: int = 1,
+    **setup: Any,
+) -> Any:
     """The report of a debate of one round whose judges vote so: A has 9 points to 3 by a stand-in, 3 to 9 by others."""
     finals = {f"_final_verdict_judge_{n}": scripted_replies.final(winner) for n, winner in enumerate(winners, 1)}
     points = [(9, 3) if spec == STAND_IN else (3, 9) for spec in judges]
-    rounds = {f"_1_verdict_judge_{n}": scripted_replies.ballot(*two, rounds=1) for n, two in enumerate(points, 1)}
+    ballots = {f"_1_verdict_judge_{n}": scripted_replies.ballot(*two, rounds=rounds) for n, two in enumerate(points, 1)}
     one_seat = {
-        name.replace("judge_1", "judge") if len(judges) == 1 else name: v for name, v in (finals | rounds).items()
+        name.replace("judge_1", "judge") if len(judges) == 1 else name: v for name, v in (finals | ballots).items()
     }
     cast = {"a": (by,), "b": (REAL,), "judge": judges}
-    return build_report(entries(play_events(script_of(**one_seat | said), rounds=1, cast=cast, **setup)))
+    return build_report(entries(play_events(script_of(**one_seat | said), rounds=rounds, cast=cast, **setup)))
 
 
 def test_stand_ins_do_not_count_beside_a_real_judge() -> None:
@@ -157,12 +164,34 @@ def test_stand_ins_do_not_count_beside_a_real_judge() -> None:
         assert not report.why_no_winner and report.judging.means["a"]["argument_quality"] == 3
         assert {reason.turn for reason in first_screen(report).reasons} <= {"final.verdict.judge-1"}
         assert any("Not counted, since stand-ins cast them: the votes of Judge 2" in said for said in report.provenance)
+        assert "**Judge 2** declared: A, not counted: a stand-in" in markdown.render(report)
     report = judged("b", "b", judges=two, quorum=2)
     assert report.verdict.winner == "no decision"
     assert "1 of 2 votes counts, and 2 are needed: Judge 2 is a stand-in." in markdown.render(report)
     said = {"_final_verdict_judge_1_mirrored": scripted_replies.final("b")}
     report = judged("b", "a", "a", judges=three, said=said, mirror=True)
     assert (report.verdict.winner, report.judging.mirrored) == ("no decision", 2)
+    said = {"_1_verdict_judge_1": scripted_replies.ballot(3, 9, conceded="a")}
+    report = judged("b", "b", "b", judges=three, said=said, rounds=2)
+    assert (report.rounds_completed, report.conceded, report.verdict.winner) == (1, "a", "consensus")
+
+
+@pytest.mark.parametrize(("first", "last"), [(STAND_IN, REAL), (REAL, STAND_IN)])
+def test_rounds_that_do_not_count_are_not_in_the_table(first: str, last: str) -> None:
+    """A total is the sum of the rounds above it, also where a stand-in had the judge's seat for a part of them."""
+    events = play_events(rounds=2, cast={"a": (REAL,), "b": (REAL,), "judge": (first,)})
+    index = next(n for n, event in enumerate(events) if getattr(event, "turn_id", "").startswith("2."))
+    given = [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"spec": last})})
+        if isinstance(event, StructuredReplyGiven) and event.turn_id.partition(".")[2].startswith("verdict.judge")
+        else event
+        for event in events[index:]
+    ]
+    report = build_report(entries([*events[:index], Reassigned(seat="judge", specs=(last,)), *given]))
+    assert [round_report.result is not None for round_report in report.rounds] == [first == REAL, last == REAL]
+    assert "| **Total** | **7** | **6** |" in markdown.render(report)
+    assert [vote.absent for vote in report.votes] == [first != REAL, last != REAL, last != REAL]
+    assert f"Not counted, since stand-ins alone judged: round {1 if last == REAL else 2}." in report.provenance
 
 
 def test_a_concession_stands_whoever_judges() -> None:
@@ -172,6 +201,8 @@ def test_a_concession_stands_whoever_judges() -> None:
     report = judged("b", judges=(STAND_IN,), said=said)
     assert report.verdict and (report.verdict.winner, report.verdict.totals) == ("consensus", {})
     assert "Researcher A conceded the whole position in 1.opening.a." in markdown.render(report)
+    panel = markdown.render(judged("b", "b", judges=(STAND_IN, STAND_IN), said=said))
+    assert "None of 2 judges' votes counts." in panel and "Votes that count: 0 of 2;" in panel
     assert judged("b", judges=(STAND_IN,), said=said, by=STAND_IN).why_no_winner == "only stand-ins judged"
 
 

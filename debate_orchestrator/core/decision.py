@@ -21,9 +21,8 @@ def why_no_winner(debate: DebateState) -> str:
     """The reason that nothing can be decided, whatever the ballots say: stand-ins alone judge (or, before there is a
     final ballot, have all seats of judges), and no one else conceded, or they alone argued for a side. Empty if there
     is none."""
-    ballots = tally.final_ballots(debate)
-    if ballots:
-        only_stand_ins = tally.by_stand_ins_alone(debate)
+    if tally.final_ballots(debate):
+        only_stand_ins = all(vote.by_stand_in or vote.absent for vote in tally.final_votes(debate))
     else:
         judges = debate.cast.get(JUDGE, ())
         only_stand_ins = bool(judges) and all(map(model_spec.is_stand_in, judges))

@@ -41,11 +41,11 @@ from debate_orchestrator.core.verdict import (
 def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
     """The ballots that count for a round, in the order of the panel: those on the debate as it was, not those on the
     mirrored one. It is empty before the whole panel has voted."""
-    return _ballots(debate, votes(debate, round))
+    return _ballots(debate, _round_votes(debate, round))
 
 
 def final_ballots(debate: DebateState) -> list[StructuredReplyGiven]:
-    return _ballots(debate, final_votes(debate))
+    return _ballots(debate, _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ())))
 
 
 def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredReplyGiven]:
@@ -55,16 +55,17 @@ def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredR
 
 def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
     """The findings of each judge who is not absent in a round: convergence, a concession, no new ground. A judge who
-    saw the debate twice finds only what both ballots say. It is empty before the whole panel has voted. Stand-ins are
-    heard here: these findings decide how a debate goes on, and a recorded one went on by them."""
-    return [_vote_findings(debate, vote) for vote in votes(debate, round) if not vote.is_incomplete]
+    saw the debate twice finds only what both ballots say. It is empty before the whole panel has voted."""
+    round_votes, all_find = _round_votes(debate, round), debate.opened.stand_ins_find
+    finding = [vote for vote in round_votes if not (vote.is_incomplete if all_find else vote.absent)]
+    return [_vote_findings(debate, vote) for vote in finding]
 
 
 def issue_rulings(debate: DebateState, round: int) -> list[dict[str, str]]:
     """Issue to who has the better of it, by each judge of a round whose ballot says so. A judge who saw the debate
     twice rules on the issues on which both ballots agree."""
     rulings = []
-    for vote in votes(debate, round):
+    for vote in _round_votes(debate, round):
         if not vote.absent:
             first, *others = map(_rulings, _ballots_of(debate, vote))
             agreed = (issue for issue in first if all(other.get(issue) == first[issue] for other in others))
@@ -103,16 +104,31 @@ def _comparable(name: str, ballot: Mapping[str, Any]) -> Any:
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
     """Each judge's vote on a round, also of absent judges; empty before the whole panel has voted."""
-    return _votes(debate, debate.plan.sections.get((round, False), ()))
+    return _as_they_count(debate, _round_votes(debate, round))
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
-    return _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ()))
+    return _as_they_count(debate, _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ())))
 
 
 def pre_debate_votes(debate: DebateState) -> list[Vote]:
     """Each judge's pre-debate vote; empty if the format does not ask."""
-    return _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ()))
+    return _as_they_count(debate, _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ())))
+
+
+def stand_ins_count(debate: DebateState) -> bool:
+    """Whether the votes of stand-ins count: in a debate that no one else judged, and in which no speaker conceded."""
+    cast = [vote for slot_votes in debate.votes.values() for vote in slot_votes]
+    return not debate.conceding_turns and all(vote.by_stand_in or vote.is_incomplete for vote in cast)
+
+
+def _as_they_count(debate: DebateState, cast: Sequence[Vote]) -> list[Vote]:
+    return [*cast] if stand_ins_count(debate) else [vote.left_out_if_by_stand_in() for vote in cast]
+
+
+def _round_votes(debate: DebateState, round: int) -> list[Vote]:
+    """The votes on a round as they counted when it was judged: by them the debate went on, whoever votes later."""
+    return _votes(debate, debate.plan.sections.get((round, False), ()))
 
 
 def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
@@ -159,7 +175,7 @@ def in_original_names(debate: DebateState, shape: Shape, ballot: StructuredReply
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
-    round_votes, format, round_findings = votes(debate, round), debate.format, judge_findings(debate, round)
+    round_votes, format, round_findings = _round_votes(debate, round), debate.format, judge_findings(debate, round)
     finding, conceder = find_convergence(round_findings, format.sides), majority_concession(round_findings)
     absent = all(vote.absent for vote in round_votes)
     result = (
@@ -241,23 +257,22 @@ def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
     return round in debate.judged_rounds and debate.judged_rounds[round].result is None
 
 
+def is_left_out(debate: DebateState, round: int) -> bool:
+    """Whether stand-ins alone judged a round, and their votes do not count."""
+    judged = result(debate, round)
+    return judged is not None and judged.by_stand_ins and not stand_ins_count(debate)
+
+
 def results(debate: DebateState) -> list[RoundResult]:
-    return [judged for n in range(1, debate.rounds + 1) if (judged := result(debate, n)) is not None]
+    """The results of the rounds that count."""
+    rounds = [n for n in range(1, debate.rounds + 1) if not is_left_out(debate, n)]
+    return [judged for n in rounds if (judged := result(debate, n)) is not None]
 
 
 def scored_results(debate: DebateState) -> list[RoundResult]:
-    """Everything that gave scores: the rounds, and final ballots that score the debate as a whole. What stand-ins alone
-    scored is left out of a debate that others judged too."""
+    """Everything that gave scores: the rounds, and final ballots that score the debate as a whole."""
     final = [vote for vote in final_votes(debate) if vote.scores]
-    scored = [*results(debate), *([round_result(0, final, debate.format.sides)] if final else [])]
-    if all(result.by_stand_ins for result in scored) and by_stand_ins_alone(debate):
-        return scored
-    return [result for result in scored if not result.by_stand_ins]
-
-
-def by_stand_ins_alone(debate: DebateState) -> bool:
-    """Whether stand-ins cast all final ballots that count, if there are any."""
-    return all(vote.by_stand_in or vote.absent for vote in final_votes(debate))
+    return [*results(debate), *([round_result(0, final, debate.format.sides)] if final else [])]
 
 
 def totals(debate: DebateState) -> dict[str, Fraction]:
@@ -268,7 +283,7 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
 def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
-    left_out = {vote.turn_id for slot_votes in debate.votes.values() for vote in slot_votes if vote.left_out}
+    left_out = {vote.turn_id for vote in _all_votes(debate) if vote.left_out}
     slots = [slot for slot in debate.plan.slots if slot.phase.enabled_by != PRE_DEBATE_VOTE]
     for judge_turns in [voter for slot in slots for voter in debate.plan.judge_turns.get(slot.id, ())]:
         shape, turns = judge_turns.shape, judge_turns.turns
@@ -285,8 +300,12 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
 
 def flipped_votes(debate: DebateState) -> tuple[int, int]:
     """The number of votes that flipped on the mirrored debate, and of those that the same judge also cast on it."""
-    pairs = [vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.is_pair]
+    pairs = [vote for vote in _all_votes(debate) if vote.is_pair]
     return sum(not vote.stable for vote in pairs), len(pairs)
+
+
+def _all_votes(debate: DebateState) -> list[Vote]:
+    return _as_they_count(debate, [vote for slot_votes in debate.votes.values() for vote in slot_votes])
 
 
 def results_of(debate: DebateState, ballot_ids: Container[str]) -> list[RoundResult]:
@@ -295,7 +314,7 @@ def results_of(debate: DebateState, ballot_ids: Container[str]) -> list[RoundRes
     for n in range(1, debate.rounds + 1):
         counted_votes = [
             Vote(judge=vote.judge, turn_id="", original=parsed_ballot)
-            for vote in votes(debate, n)
+            for vote in _round_votes(debate, n)
             for turn_id, parsed_ballot in ((vote.turn_id, vote.original), (vote.turn_id + MIRRORED, vote.mirrored))
             if turn_id in ballot_ids and parsed_ballot is not None
         ]
@@ -336,19 +355,15 @@ def sides_conceded(debate: DebateState) -> tuple[str, ...]:
 
 
 def verdict(debate: DebateState) -> Verdict | None:
-    """The verdict from the final ballots and the scores; None until there is a final ballot. Where a speaker conceded,
-    and stand-ins alone judged, no ballot counts in it. `decision.decision` says whether
-    anything is decided."""
-    last_votes = final_votes(debate)
-    if all(vote.absent for vote in last_votes):
+    """The verdict from the final ballots and the scores; None until there is a final ballot. `decision.decision` says
+    whether anything is decided."""
+    if not final_ballots(debate):
         return None
-    results, strengths = scored_results(debate), [ballot.data.get("strength") for ballot in final_ballots(debate)]
-    if debate.conceding_turns and by_stand_ins_alone(debate):
-        last_votes = [vote.model_copy(update={"left_out": True}) for vote in last_votes]
-        results, strengths = [result for result in results if not result.by_stand_ins], []
+    last_votes = final_votes(debate)
+    strengths = [ballot.data.get("strength") for ballot in _ballots(debate, last_votes)]
     return final_verdict(
         last_votes,
-        results,
+        scored_results(debate),
         debate.format.sides,
         quorum=debate.opened.settings.quorum,
         pre_debate_votes=pre_debate_votes(debate),

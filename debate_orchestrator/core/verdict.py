@@ -6,7 +6,7 @@ Mirrored                a judge who saw the debate twice votes only if both ball
                         unstable, and an abstention. Its scores are the mean of both. The same applies if the seat was
                         given to a second model between the two ballots; such a vote is never reported as having held.
 Absent                  a judge whose ballot, or one of whose two, does not count. No vote, no scores.
-Stand-ins               beside a judge who is none and has cast a ballot that counts, they are as absent judges.
+Stand-ins               as absent judges, in a debate that anyone else judged or in which a speaker conceded.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
 Round winner            the side that more judges vote for; equal, a tie. Votes for a tie count for no side.
@@ -81,7 +81,7 @@ class Vote(FrozenModel):
     """The specs that cast its ballots, as far as they are known. A replayed ballot counts as cast by the recording
     (`replay:PATH`), not by the model that first wrote it."""
     left_out: bool = False
-    """Whether it is a stand-in's, beside that of a judge who is none: see `without_stand_ins`."""
+    """Whether it is a stand-in's that does not count: see `without_stand_ins` and `tally.stand_ins_count`."""
 
     @property
     def by_stand_in(self) -> bool:
@@ -136,6 +136,9 @@ class Vote(FrozenModel):
             for side in self.parsed_ballots[0].scores
         }
 
+    def left_out_if_by_stand_in(self) -> Vote:
+        return self.model_copy(update={"left_out": True}) if self.by_stand_in else self
+
     @property
     def score(self) -> Fraction | None:
         scores = [ballot.score for ballot in self.parsed_ballots if ballot.score is not None]
@@ -146,7 +149,7 @@ def without_stand_ins(votes: Sequence[Vote]) -> tuple[Vote, ...]:
     """The votes of a panel, of which those of stand-ins are left out where any other judge's counts."""
     if all(vote.by_stand_in or vote.is_incomplete for vote in votes):
         return tuple(votes)
-    return tuple(vote.model_copy(update={"left_out": True}) if vote.by_stand_in else vote for vote in votes)
+    return tuple(vote.left_out_if_by_stand_in() for vote in votes)
 
 
 def leader(scores: Mapping[str, Fraction | float]) -> str:

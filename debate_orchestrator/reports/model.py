@@ -215,8 +215,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
     final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
-    left_out = [vote.turn_id for vote in votes if vote.left_out]
-    counting = [turn for turn in final_ballots if turn.id.removesuffix(MIRRORED) not in left_out]
+    counting = [turn for turn in final_ballots if not turn.left_out]
     records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*final_ballots, *records, *briefs)
@@ -322,6 +321,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         shape=shape,
         mirrored=turn.mirrored,
         counted=counted if is_vote else None,
+        left_out=vote is not None and vote.left_out,
         parsed_ballot=parsed_ballot,
         words=entry.words if fields is None else _words(shape, fields),
         max_words=turn.phase.max_words,
@@ -354,12 +354,12 @@ def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
 def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> RoundReport:
     round_turns = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
     ballots = [turn for turn in round_turns if turn.judging and debate.shape(turn) is not None]
-    votes, result = tuple(tally.votes(debate, n)), tally.result(debate, n)
+    votes, result = tuple(tally.votes(debate, n)), None if tally.is_left_out(debate, n) else tally.result(debate, n)
     intervention_speeches = tuple(turns[turn.id] for turn in round_turns if turn.phase.triggered_by)
     quorum = debate.opened.settings.quorum
     return RoundReport(
         number=n,
-        completed=result is not None
+        completed=tally.result(debate, n) is not None
         or (n not in debate.plan.voting_turn_ids and all(turn.round != n for turn in debate.due)),
         ballots_counted=result.ballots if result else None,
         scores=result.scores if result else {},

@@ -74,6 +74,8 @@ class TurnReport(Part):
     """Whether a judge saw the debate with the sides swapped."""
     counted: bool | None = None
     """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
+    left_out: bool = Field(default=False, exclude=True)
+    """Whether it is a stand-in's ballot that does not count."""
     parsed_ballot: ParsedBallot | None = Field(default=None, exclude=True)
     """The content of the ballot."""
     words: int = 0

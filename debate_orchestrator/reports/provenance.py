@@ -57,6 +57,8 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     if uncounted := [vote.judge for vote in tally.final_votes(debate) if vote.left_out]:
         name = and_joined([*map(debate.format.name_of, uncounted)])
         yield _warning("rehearsed", f"Not counted, since stand-ins cast them: the votes of {name}.")
+    if rounds := [str(n) for n in sorted(debate.judged_rounds) if tally.is_left_out(debate, n)]:
+        yield _warning("rehearsed", f"Not counted, since stand-ins alone judged: round {', '.join(rounds)}.")
     for note in debate.notes:
         if note.note == "estimate":
             yield _warning("estimate", f"The real cast would take: {note.detail}.")

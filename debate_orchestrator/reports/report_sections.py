@@ -99,7 +99,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
             fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
         "parsed_ballot": lambda turn: (
-            wording.ballot_line(turn.parsed_ballot, report.judging.scales)
+            wording.declared(turn.parsed_ballot, report.judging.scales, left_out=turn.left_out)
             if turn.parsed_ballot
             else "not counted yet"  # a mirrored pair counts once both are in
         ),

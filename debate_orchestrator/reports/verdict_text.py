@@ -348,8 +348,7 @@ def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
 
 
 def _unmirrored_final_ballots(report: ReportModel) -> list[TurnReport]:
-    left_out = [vote.turn_id for vote in report.judging.votes if vote.left_out]
-    return [turn for turn in report.final_ballots if turn.fields and not turn.mirrored and turn.id not in left_out]
+    return [turn for turn in report.final_ballots if turn.fields and not turn.mirrored and not turn.left_out]
 
 
 _FOR_IT = "judges who voted for it"

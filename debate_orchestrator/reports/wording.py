@@ -131,10 +131,15 @@ def ballot_line(parsed_ballot: ParsedBallot, scales: VoteScales) -> str:
     return f"{word} ({', '.join(details)})" if details else word
 
 
+def declared(parsed_ballot: ParsedBallot, scales: VoteScales, *, left_out: bool) -> str:
+    """The content of one ballot, and that it does not count if it is left out."""
+    return f"{ballot_line(parsed_ballot, scales)}{f', {LEFT_OUT}' if left_out else ''}"
+
+
 def vote_line(vote: Vote) -> str:
     """The value of a judge's vote."""
     if vote.absent:
-        return "not counted: a stand-in" if vote.left_out else "absent"
+        return LEFT_OUT if vote.left_out else "absent"
     if not vote.stable:
         return f"an abstention, since {'it changed' if vote.is_pair else 'two models disagree'}"
     if vote.label is not None:
@@ -222,6 +227,7 @@ def ended_early(debate: DebateState) -> str | None:
     return f"Ended early, after {slot.phase.title}{where}."
 
 
+LEFT_OUT = "not counted: a stand-in"
 FILLER = "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."
 
 
