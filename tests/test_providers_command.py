@@ -26,7 +26,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 from debate_orchestrator.util.sanitize import block_marker
 from debate_orchestrator.web.public import site
-from debate_orchestrator.web.public.site import ModerationFailed, TopicScreener
+from debate_orchestrator.web.public.site import ScreeningFailed, TopicScreener
 
 NONCE = opened_event().nonce
 SAID = (Message(role="user", parts=("The motion.", "B spoke.")), Message(role="assistant", parts=("Mine \ud800",)))
@@ -406,9 +406,9 @@ def test_a_child_that_holds_the_output_open_ends(
 
 def test_a_screening_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an answer in time the program and its children end, and the debate does not start."""
-    monkeypatch.setattr(site, "MODERATION_SECONDS", 0.5)
+    monkeypatch.setattr(site, "SCREENING_SECONDS", 0.5)
     pid = tmp_path / "pid"
-    with pytest.raises(ModerationFailed, match="no answer within"):
+    with pytest.raises(ScreeningFailed, match="no answer within"):
         screen(f"sh -c {shlex.quote(f'sleep 60 & echo $! > {shlex.quote(str(pid))}; wait')}")
 
     assert gone(int(pid.read_text(encoding="utf-8")))

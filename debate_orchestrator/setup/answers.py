@@ -62,7 +62,7 @@ class SettingText:
     parts: Mapping[str, str] = field(default_factory=dict)
     """For a mapping: each key that has a flag of its own, and the help of that flag."""
     part_flag: str = "--{}"
-    label: str = ""
+    caption: str = ""
     """Its name in the block that confirms a setup, which shows it if it is not the default; empty for none."""
 
 
@@ -90,7 +90,7 @@ SETTING_TEXTS = {
     "format": SettingText("`debate formats` lists them; the path of your own, as ./NAME", "adversarial", "NAME"),
     "first": SettingText("the side that speaks first: a or b", "a", "SIDE"),
     "feedback": SettingText("debaters hear the judge's feedback in their next round; they do by default", "true"),
-    "context": SettingText("a file that both sides may draw on; may be repeated", "[]", "FILE", label="Context"),
+    "context": SettingText("a file that both sides may draw on; may be repeated", "[]", "FILE", caption="Context"),
     "cast": SettingText(
         "the models; by default an agent host takes the turns (`open`), or Sonnet-level models argue and an Opus-level "
         "one judges (`run`)",
@@ -104,7 +104,7 @@ SETTING_TEXTS = {
         },
     ),
     "max_cost": SettingText("total budget in US dollars; the debate pauses before it costs more", "null", "USD"),
-    "search": SettingText("debaters may search the web if their provider can", "false", label="Web search"),
+    "search": SettingText("debaters may search the web if their provider can", "false", caption="Web search"),
     "retry_for": SettingText(
         "seconds for which a failing turn is retried before a pause; 600 by default", "600", "SECONDS"
     ),
@@ -114,26 +114,26 @@ SETTING_TEXTS = {
     "mirror": SettingText(
         "every judge also votes on the debate with the sides swapped; a vote that flips does not count",
         "# true",
-        label="Mirrored votes",
+        caption="Mirrored votes",
     ),
     "quorum": SettingText("judges whose votes must count for a decision; more than half by default", "# 2", "N"),
-    "blind": SettingText("judges also cast a pre-debate vote", "# true", label="Pre-debate votes"),
+    "blind": SettingText("judges also cast a pre-debate vote", "# true", caption="Pre-debate votes"),
     "each_round": SettingText(
         "judges also vote after every round, in formats in which that is optional",
         "# true",
-        label="Votes after every round",
+        caption="Votes after every round",
     ),
     "until_no_new_ground": SettingText(
         "end the debate after the round in which the judge finds no new ground; rounds: auto does this too",
         "# true",
-        label="Until no new ground",
+        caption="Until no new ground",
     ),
     "issues": SettingText(
         "draw up a list of issues before round 1; in a file, also a list of your own, the weightiest first",
         "true",
-        label="List of issues",
+        caption="List of issues",
     ),
-    "brief": SettingText("write a decision brief after the verdict", "true", label="Decision brief"),
+    "brief": SettingText("write a decision brief after the verdict", "true", caption="Decision brief"),
     "one_agent": SettingText("record that one agent takes every turn", "# true"),
 }
 """Every setting that a user may choose, by its name, in the order of an answers file."""
@@ -493,8 +493,8 @@ def block_lines(answers: Mapping[str, Any], format: Format) -> list[str]:
     lines = []
     for name, texts in SETTING_TEXTS.items():
         value = answers.get(name)
-        if texts.label and value not in (None, [], default_of(name, format)):
+        if texts.caption and value not in (None, [], default_of(name, format)):
             items = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             text = "yes" if value is True else "no" if value is False else sanitize.one_line(items)
-            lines.append(f"{texts.label}: {text}")
+            lines.append(f"{texts.caption}: {text}")
     return lines

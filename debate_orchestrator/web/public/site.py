@@ -123,7 +123,7 @@ def minutes(seconds: float) -> str:
     return f"{round(seconds / 60)} minutes" if seconds < 5_400 else f"{round(seconds / 3600)} hours"
 
 
-MODERATION_SECONDS = 20.0
+SCREENING_SECONDS = 20.0
 """Seconds that the answer may take, with the wait for those that are asked for before it."""
 _CONCURRENCY = 4
 """Topics that are screened at the same time."""
@@ -132,7 +132,7 @@ _MAX_REASON_LENGTH = 500
 _UNEXPLAINED = "This topic is not debated on this site."
 
 
-class ModerationFailed(ExternalError):
+class ScreeningFailed(ExternalError):
     """The screening gave no answer, so the debate must not be started."""
 
 
@@ -151,19 +151,19 @@ class TopicScreener:
         self._slots = asyncio.Semaphore(_CONCURRENCY)
 
     async def reason(self, request: Mapping[str, Any]) -> str:
-        """The reason that a topic is refused; empty if it is accepted. Raises ModerationFailed."""
+        """The reason that a topic is refused; empty if it is accepted. Raises ScreeningFailed."""
         if not self._command:
             return ""
         try:
-            async with running_timeout(MODERATION_SECONDS) as waiting:
+            async with running_timeout(SCREENING_SECONDS) as waiting:
                 await self._slots.acquire()
-                seconds_left = MODERATION_SECONDS - waiting.elapsed()
+                seconds_left = SCREENING_SECONDS - waiting.elapsed()
             try:
                 output = await self._output(json.dumps(request).encode(), seconds_left)
             finally:
                 self._slots.release()
         except TimeoutError:
-            raise ModerationFailed(f"moderation: no answer within {MODERATION_SECONDS:g} s.") from None
+            raise ScreeningFailed(f"moderation: no answer within {SCREENING_SECONDS:g} s.") from None
         if output is None:
             return ""
         redact = redactor("\n".join([request["topic"], *request["positions"].values()]))
@@ -175,10 +175,10 @@ class TopicScreener:
         try:
             await run.run(self._command, environment(), request, seconds, stderr=False)
         except NotRun as failure:
-            raise ModerationFailed(f"moderation: the program can't be run ({failure.error}).") from None
+            raise ScreeningFailed(f"moderation: the program can't be run ({failure.error}).") from None
         code = run.code
         if code not in (0, 1):
-            raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
+            raise ScreeningFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
         return run.stdout.decode("utf-8", "replace") if code else None
 
 
@@ -246,7 +246,7 @@ class Site:
         request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
         try:
             reason = await self._topic_screener.reason(request)
-        except ModerationFailed as error:
+        except ScreeningFailed as error:
             self.log(str(error))
             hint = "the same again in some minutes"
             raise not_started(503, "No debate can be started at the moment.", hint, 120) from None
