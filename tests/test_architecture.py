@@ -177,7 +177,7 @@ def test_modules_say_what_they_are_for() -> None:
 
 _FLAG = re.compile(r"(?<![\w`-])--[a-z]")
 _COMMAND = re.compile(r"`debate [^`]*`?")
-_NO_MESSAGES = ("--position-{}", "answers --from", "tournament resume --cluster ")
+_NO_MESSAGES = ("--position-{}", "answers --from", "tournament resume --cluster URL")
 """The flags of a setting, as a table has them, and verbs, as `command` takes them."""
 
 

@@ -17,6 +17,7 @@ from corpus import for_each
 from postgres import Line, Postgres, line
 from started import started
 
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import open_database
@@ -53,9 +54,10 @@ def held(debate: Run, url: str, *command: str) -> CommandResult:
 
 
 @pytest.mark.slow
-def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str) -> None:
-    """What a folder holds is uploaded and nothing of it is held again; a second run has nothing to do; an empty
-    folder gets all of it; and a model that is added there is known to the other folder only after it was added here."""
+def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """What a folder holds is uploaded and nothing of it is held again; a debate that another process runs, or that
+    can't be read, is not queued; a second run has nothing to do; an empty folder gets all of it; and a model that is
+    added there is known to the other folder only after it was added here."""
     for name in ("whole", "first"):
         assert debate(*RUN, name).code == 0
     begun = data("first")
@@ -63,6 +65,12 @@ def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str)
         lines = begun[path.name].splitlines(keepends=True)
         path.write_bytes(b"".join(lines[: (len(lines), 7, 0)[n % 3]]))
     left = data("first")
+    run_alone, damaged = (Path("first", "debates", sorted(begun)[n]) for n in (1, 4))
+    damaged.write_bytes(b"{}\n" + left[damaged.name])
+    with JournalWriter(run_alone):
+        beside = held(debate, url, *RUN, "first")
+    stored = {name for (name,) in postgres_server.query(url.rpartition("/")[2], "SELECT debate FROM journals")}
+    damaged.write_bytes(left[damaged.name])
     ran = held(debate, url, *RUN, "first")
     again = debate(*RUN, "first", "--cluster", url, "--json")
     empty = debate(*RUN, "empty", "--cluster", url)
@@ -71,6 +79,8 @@ def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str)
     added = held(debate, url, "tournament", "resume", "first", "--no-reports")
     behind = debate(*RUN, "empty", "--cluster", url)
 
+    assert beside.code == 3 and "is locked" in beside.err and "is not a debate's journal" in beside.err, beside.err
+    assert stored == {name.split(".")[0] for name in begun} - {path.name.split(".")[0] for path in (run_alone, damaged)}
     assert ran.code == 0 and "6 debates complete" in ran.out, ran.err
     assert all(kept.startswith(left[name]) for name, kept in data("first").items() if name in left)
     assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 6, 0)
@@ -93,17 +103,20 @@ def test_what_workers_may_have_is_not_run_alone(debate: Run, url: str, postgres_
         run.hear("Workers take the debates")
         run.signal(signal.SIGINT)
         run.end()
+    note = Path("out/cluster.txt")
+    note.write_bytes(note.read_bytes().replace(b"\n", b"\r\n"))  # as git or an editor may leave it
     left, resume = data("out"), ("tournament", "resume", "out", "--no-reports")
     other = ("--cluster", postgres_server.url(postgres_server.database()))
     refused = [debate(*resume), debate(*resume, *other), debate("resume", str(begun)), debate("step", str(begun))]
-    refused += [debate("floor", str(begun), "Who pays?")]
+    refused += [debate("floor", str(begun), "Who pays?"), debate(*resume, "--batch")]
     assert data("out") == left
     fetched = held(debate, url, *resume)
     begun.unlink()
 
-    assert [ran.code for ran in refused] == [2] * 5, [ran.err for ran in refused]
+    assert [ran.code for ran in refused] == [2] * 6, [ran.err for ran in refused]
     for ran in refused:
-        assert f"`debate tournament resume --cluster {url} out`, which fetches them" in ran.err, ran.err
+        assert f"workers of “{url}” may have these debates" in ran.err, ran.err
+        assert "`debate tournament resume --cluster URL out` fetches them" in ran.err, ran.err
     assert fetched.code == 0 and debate(*resume).code == 0 and begun.exists()
 
 

@@ -349,7 +349,7 @@ def test_the_lines_of_another_debate(postgres_server: Postgres, database: str, h
 
     async def play() -> Coordinator:
         async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
-            await Coordinator(stored, held).upload(run.statuses)
+            await Coordinator(stored, held).upload(run)
             await stored.execute("DELETE FROM lines WHERE debate = %(other)s", other=other)
             copy = "INSERT INTO lines SELECT tournament, %(other)s, n, line FROM lines WHERE debate = %(one)s"
             await stored.execute(copy, one=one, other=other)

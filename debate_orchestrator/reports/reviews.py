@@ -323,9 +323,11 @@ NO_BALLOTS = BallotFolder()
 
 def read_ballots(folder: str, *, with_drafts: bool = False) -> BallotFolder:
     """The ballots in a folder, read once for all that is made of them; `with_drafts`, those that have been begun too.
-    However many and large the files are, no more are read than take a few seconds."""
+    However many and large the files are, no more are read than take a few seconds. Problems stand in the report, and
+    name the folder without the one that it is in."""
+    folder_name = name_of(os.path.basename(folder))
     if is_link(folder):
-        return BallotFolder(left_out=(f"{name_of(folder)}: the folder of the ballots can't be a symbolic link.",))
+        return BallotFolder(left_out=(f"{folder_name}: the folder of the ballots can't be a symbolic link.",))
     try:
         names = sorted(
             name for name in os.listdir(folder) if name.endswith(SUFFIX) and (with_drafts or not name.endswith(DRAFT))
@@ -345,7 +347,7 @@ def read_ballots(folder: str, *, with_drafts: bool = False) -> BallotFolder:
             files.append((name, error))
     if len(files) == len(names):
         return BallotFolder(tuple(files))
-    problem = f"{name_of(folder)}: {len(names):,} ballots are too many; the first {len(files):,} are read."
+    problem = f"{folder_name}: {len(names):,} ballots are too many; the first {len(files):,} are read."
     return BallotFolder(tuple(files), (problem,))
 
 

@@ -10,12 +10,13 @@ from debate_orchestrator.util.data import error_text, name_of, open_regular
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, quoted
 
 NAME, DEBATES = "cluster.txt", "debates"
 """The note in a tournament's folder, and the folder of its journals."""
 _HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
-"""The first line of the note, without which the file is a person's. The second is the address of the database."""
+"""The first line of the note, without which the file is a person's. The second is the address of the database. It is
+shown and compared, and stands in no command to copy: a folder from elsewhere must not choose where a password goes."""
 _MAX_LENGTH = 4_096
 """Bytes of the note that are read."""
 
@@ -41,15 +42,15 @@ def must_be_run_here(journal: str) -> None:
         must_not_be_elsewhere(os.path.relpath(os.path.dirname(debates)))
 
 
-def must_not_be_elsewhere(folder: str, address: str = "") -> None:
+def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
     """Raises BadSettings, with the command that fetches them, if workers of a database may have debates of the
     tournament in a folder, other than the database at `address`."""
-    if (noted := _noted(folder)) in (None, redact(address)):
+    noted, note = _noted(folder), name_of(os.path.join(folder, NAME))
+    if noted is None or noted == (address and redact(address)):
         return
-    problem = f"workers of {noted} may have these debates, and their calls would be made and paid for again here."
-    fetch = f"`{command(f'tournament resume --cluster {noted}', folder)}`"
-    note = name_of(os.path.join(folder, NAME))
-    raise BadSettings(problem, hint=f"{fetch}, which fetches them; if that database is gone, remove {note}")
+    problem = f"{note} says that workers of {quoted(noted)} may have these debates: here they would be paid for again."
+    fetch = f"`{command('tournament resume --cluster URL', folder)}`"
+    raise BadSettings(problem, hint=f"{fetch} fetches them; if that database is gone or not yours, remove {note}")
 
 
 def _noted(folder: str) -> str | None:
@@ -57,7 +58,7 @@ def _noted(folder: str) -> str | None:
     path = os.path.join(folder, NAME)
     try:
         with open(path, "rb", opener=open_regular) as file:
-            head, _, address = file.read(_MAX_LENGTH).decode("utf-8", "replace").partition("\n")
+            head, address, *_ = [*file.read(_MAX_LENGTH).decode("utf-8", "replace").splitlines(), "", ""]
     except PermissionError as error:
         raise BadFile(f"Can't read {name_of(path)} ({error_text(error)}).", hint="make it readable") from None
     except OSError:  # nothing, or a folder, a link and what else is never written here

@@ -157,5 +157,6 @@ class BatchFile:
 
 
 def has_batches(folder: str) -> bool:
-    """Whether a tournament's folder has a record of batches."""
-    return os.path.lexists(os.path.join(folder, BATCHES))
+    """Whether a tournament's folder has a record of batches that is not empty."""
+    path = os.path.join(folder, BATCHES)
+    return os.path.lexists(path) and os.lstat(path).st_size > 0

@@ -161,20 +161,22 @@ class TournamentRun:
 
     def read_journals(self) -> None:
         """Reads the status of every debate from its journal in the folder."""
-        with declared_prices(self.tournament.spec):
-            for scheduled in self.tournament.schedule:
-                path = self.tournament.journal_path(scheduled.id)
-                try:
-                    if not is_begun(path):
-                        self.statuses[scheduled.id] = DebateStatus("waiting")
-                        continue
-                    events = read(path, follow=False).events
-                    self.tournament.must_belong(scheduled, events)
-                    debate = stored_state(path, events)
-                except UserError as error:
-                    self.statuses[scheduled.id] = unusable(error, DebateStatus("stopped"))
-                    continue
-                self._record_status(scheduled, CurrentState(debate))
+        for scheduled in self.tournament.schedule:
+            self.read_status(scheduled)
+
+    def read_status(self, scheduled: ScheduledDebate) -> None:
+        """Reads the status of one debate from its journal in the folder."""
+        path = self.tournament.journal_path(scheduled.id)
+        try:
+            if not is_begun(path):
+                self.statuses[scheduled.id] = DebateStatus("waiting")
+                return
+            with declared_prices(self.tournament.spec):
+                events = read(path, follow=False).events
+                self.tournament.must_belong(scheduled, events)
+                self._record_status(scheduled, CurrentState(stored_state(path, events)))
+        except UserError as error:
+            self.statuses[scheduled.id] = unusable(error, DebateStatus("stopped"))
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""

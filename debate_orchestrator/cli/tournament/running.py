@@ -222,7 +222,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
         coordinator = Coordinator(database, run.tournament, retry_failed=arguments.retry_failed, on_fetched=on_fetched)
 
         async def work() -> None:
-            await database.retried_until_reached(lambda: coordinator.upload(run.statuses))
+            await database.retried_until_reached(lambda: coordinator.upload(run))
             await database.retried_until_reached(coordinator.fetch_all)
             if not arguments.quiet:
                 print_status(

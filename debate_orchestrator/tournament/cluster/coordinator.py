@@ -26,8 +26,9 @@ from debate_orchestrator.tournament.cluster.database import (
 from debate_orchestrator.tournament.cluster.jobs import count_unfinished, count_workers, enqueue
 from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.folder import Tournament, identity, is_begun, spec_data, spec_from_text
+from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.rows import Dollars
-from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
+from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun, count_completed, unusable
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
 from debate_orchestrator.util.redact import redact_values
@@ -93,15 +94,16 @@ class Coordinator:
         self.statuses: dict[str, DebateStatus] = {}
         """The statuses in the database of the debates that have begun."""
         self.unusable: dict[str, DebateStatus] = {}
-        """Debates whose journals can't be fetched."""
+        """Debates whose journals can't be uploaded or fetched, and which are not queued."""
         self._began = time.monotonic()
         self._start_counts: RunCounts | None = None
         self.numbers = RunCounts(len(tournament.schedule), max_cost=tournament.spec.max_cost, workers=0)
 
-    async def upload(self, statuses: dict[str, DebateStatus]) -> None:
-        """Uploads the spec, and every journal that the database lacks or has less of. Raises BadFile, with no journal
-        uploaded, if the folder lacks models that the database has, has another journal of a debate, or has one that
-        holds a secret of this environment; BadSettings if workers of another database may have its debates."""
+    async def upload(self, run: TournamentRun) -> None:
+        """Uploads the spec, and every journal that the database lacks or has less of; those that are unusable, or that
+        another process writes, are in `unusable`. Raises BadFile, with no journal uploaded, if the folder lacks models
+        that the database has, has another journal of a debate, or has one that holds a secret of this environment;
+        BadSettings if workers of another database may have its debates."""
         must_not_be_elsewhere(self.tournament.folder, self.database.address)
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             stored = spec_from_text(text, f"The tournament {self.id} in {self.database.address}")
@@ -111,17 +113,27 @@ class Coordinator:
                 problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(missing)}."
                 raise BadFile(problem, hint="`debate tournament add` adds them here too")
         last_lines = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
-        usable = [
-            debate_id
-            for debate_id, debate_status in statuses.items()
-            if debate_status.status not in ("waiting", "unusable")
-        ]
-        for debate_id in usable:
-            await self._must_agree(debate_id, last_lines.get(debate_id, 0))
+        begun = [scheduled for scheduled in self.tournament.schedule if run.statuses[scheduled.id].status != "waiting"]
+        self.unusable = {one.id: run.statuses[one.id] for one in begun if run.statuses[one.id].status == "unusable"}
+        usable = [scheduled for scheduled in begun if scheduled.id not in self.unusable]
+        for scheduled in usable:
+            await self._must_agree(scheduled.id, last_lines.get(scheduled.id, 0))
         await self.register()
-        for debate_id in usable:
-            if self._local_line_counts[debate_id] > last_lines.get(debate_id, 0):
-                await self._upload_journal(debate_id, last_lines.get(debate_id, 0), statuses[debate_id])
+        for scheduled in usable:
+            try:
+                await self._upload_what_is_lacking(run, scheduled, last_lines.get(scheduled.id, 0))
+            except UserError as error:
+                self.unusable[scheduled.id] = unusable(error, run.statuses[scheduled.id])
+
+    async def _upload_what_is_lacking(self, run: TournamentRun, scheduled: ScheduledDebate, last_line: int) -> None:
+        """Uploads the lines after `last_line`. A debate that is not complete may be run alone by a process that began
+        before there was a note: its lock tells, and its lines since."""
+        if run.statuses[scheduled.id].status != "complete":
+            with JournalWriter(self.tournament.journal_path(scheduled.id)):
+                run.read_status(scheduled)
+                await self._must_agree(scheduled.id, last_line)
+        if self._local_line_counts[scheduled.id] > last_line:
+            await self._upload_journal(scheduled.id, last_line, run.statuses[scheduled.id])
 
     async def register(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again. The folder has a note of it from then
@@ -177,7 +189,7 @@ class Coordinator:
         """Returns when no more debates can be completed for now, and what there is of them was fetched."""
         await self._run_passes()
         await self.database.retried_until_reached(self.fetch_all)
-        if not self.unusable:
+        if not self.unusable.keys() & self.statuses.keys():
             remove_note(self.tournament.folder)
 
     async def _run_passes(self) -> None:
@@ -201,10 +213,12 @@ class Coordinator:
             is_first_pass = False
 
     def _pending(self, *, include_stopped: bool) -> list[tuple[str, bool]]:
-        """The debates that are left, and whether each has begun; with `include_stopped` those too that stopped for
-        good."""
+        """The debates that are left and not unusable, and whether each has begun; with `include_stopped` those too that
+        stopped for good."""
         debates = []
         for scheduled in self.tournament.schedule:
+            if scheduled.id in self.unusable:
+                continue
             debate_status = self.statuses.get(scheduled.id)
             if debate_status is None:
                 debates.append((scheduled.id, False))
