@@ -35,7 +35,7 @@ def points(a: float, b: float) -> dict[str, object]:
 
 
 def answer(model: ReportModel) -> str:
-    return plain_text(first_screen(model).answer)
+    return plain_text(first_screen(model).outcome)
 
 
 def earlier(name: str) -> ReportModel:

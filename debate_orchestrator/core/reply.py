@@ -83,7 +83,7 @@ EstimatedCost = Annotated[float | None, Field(default=None, ge=0, le=MAX_COST, e
 
 
 class Reply(JournaledModel):
-    """The answer to a turn, verbatim."""
+    """The reply to a turn, verbatim."""
 
     text: Annotated[Text, AfterValidator(short_enough)]
     brief_digest: str

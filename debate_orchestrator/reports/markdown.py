@@ -80,7 +80,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "shown_in": partial(_places_of_reason, report),
             "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": _contents(report, was_judged=any(values["judged"])),
-            "headline": verdict_text.headline(report),
+            "verdict_lines": verdict_text.verdict_lines(report),
             "decision": verdict_text.first_screen(report),
             "summary": _summary(report, writer),
             "before": BEFORE,

@@ -60,7 +60,7 @@ _NO_WINNER = {
 """The outcome of a debate that neither side won; None if there is no verdict."""
 
 
-def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
+def verdict_lines(report: ReportModel) -> list[tuple[str, Phrase]]:
     """The fields at the head of the verdict, each a name and a value."""
     if report.why_no_winner and report.shown_verdict:
         return [("Label" if report.judging.labelled else "Winner", phrase(f"none, since {report.why_no_winner}"))]
@@ -277,7 +277,7 @@ class FirstScreen(NamedTuple):
     """The advice, its certainty, its reasons and the open points, from what every journal has, in reading order. A
     decision brief, where a debate has one, answers the same questions: its parts take the place of these."""
 
-    answer: Phrase
+    outcome: Phrase
     """A sentence about the world: the position that won, or why there is none."""
     sure: tuple[str, ...]
     """How strong the result is, a sentence each: see `strength_sentences`."""
@@ -296,7 +296,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
     still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != RESOLVED]
     still_open.sort(key=lambda claim: claim[1].status != "unresolved")
     return FirstScreen(
-        answer=answer(report),
+        outcome=outcome(report),
         sure=tuple(strength_sentences(report)),
         score_bar=_score_bar(report),
         reasons=tuple(reasons(report)),
@@ -307,7 +307,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
     )
 
 
-def answer(report: ReportModel) -> Phrase:
+def outcome(report: ReportModel) -> Phrase:
     """The outcome of the debate, as a sentence about the world. If A alone argues for the topic as it stands, `Yes`
     leads, and the topic is not repeated; `No` leads where the other position is the opposite of the topic."""
     verdict = report.verdict

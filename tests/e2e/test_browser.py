@@ -229,9 +229,9 @@ def test_the_first_screen_is_one_screen(page: Any, tmp_path: Path) -> None:
     a decision brief, question, answer, how sure and the first cases, and at 1920 x 1080 every case and what to do."""
     ends = "all => all.map(one => one.getBoundingClientRect().bottom)"
     for name, width, height, parts in (
-        ("panel of three", 1440, 900, "h1, .answer, .strip, .brief, .brief > div, .weak"),
-        ("postgres-queue", 1440, 900, "h1, .answer, .sure, .check, .cases tr:nth-child(-n + 2)"),
-        ("postgres-queue", 1920, 1080, "h1, .answer, .sure, .check, .cases, .next, .next li"),
+        ("panel of three", 1440, 900, "h1, .headline, .strip, .brief, .brief > div, .weak"),
+        ("postgres-queue", 1440, 900, "h1, .headline, .sure, .check, .cases tr:nth-child(-n + 2)"),
+        ("postgres-queue", 1920, 1080, "h1, .headline, .sure, .check, .cases, .next, .next li"),
     ):
         with Shown(page, written(story_of(name), tmp_path)) as shown:
             shown.page.set_viewport_size({"width": width, "height": height})

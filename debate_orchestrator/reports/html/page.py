@@ -52,9 +52,9 @@ def render(report: ReportModel) -> str:
     }
     if not report.transcript_only:
         first = verdict_text.first_screen(report)
-        answer = plain_text(first.answer)
+        outcome = plain_text(first.outcome)
         values |= {
-            "description": shorten(one_line(" ".join([answer, *first.sure])), 300),
+            "description": shorten(one_line(" ".join([outcome, *first.sure])), 300),
             "decision": first,
             "argued_better": verdict_text.who_argued_better(report),
             "path": partial(_path, report),
