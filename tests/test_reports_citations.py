@@ -245,6 +245,7 @@ def test_a_program_shows_no_arguments() -> None:
     one = "command:/opt/bin/ask --key secret"
 
     assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: “command:ask”.",)
+    assert warned(f"{one}2", one, one) == ("Judge is the same program as Researcher B: “command:ask (2)”.",)
 
 
 def test_a_conflict_that_a_file_claims_is_its_word() -> None:

@@ -195,12 +195,12 @@ def test_open_claims_come_by_id_the_most_disputed_first() -> None:
 def test_what_was_not_checked() -> None:
     """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
     assert first_screen(adversarial(rounds=1)).unchecked == (
-        "Run through files by an agent host or by hand; no model is on record.",
+        "The turns came as files, from an agent or a person; which model wrote them is not on record.",
         "With one round, Researcher A, who spoke first, could not answer the other side.",
-        "No source that the debaters cite was looked up: this format has no seat for that.",
-        "No judge voted with the sides swapped, so an effect of their order is not ruled out.",
+        "No source that the debaters cite was looked up.",
+        "No judge voted both with the sides as they were and with the sides swapped, which can change a vote.",
     )
-    assert not any("swapped, so" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
+    assert not any("which can change" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
     assert not any("With one round" in one for one in first_screen(adversarial(rounds=2)).unchecked)
     given = report_model("question", {}, material="Six people.")
     assert not any("passage.txt" in one for one in first_screen(given).unchecked)

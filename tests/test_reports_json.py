@@ -118,12 +118,15 @@ def test_evidence_recorded_debates_and_reviewers_are_reported() -> None:
 
 
 def test_the_setup_is_reported_without_what_is_private() -> None:
-    """Settings, prompts and the names of files are there; a program's arguments and the files' text are not."""
-    cast = {"a": ("command:/opt/bin/speak --key secret",), "b": ("host",), "judge": ("host",)}
+    """Settings, prompts and the names of files are there; a program's arguments and the files' text are not. Programs
+    of one name are numbered."""
+    programs = [f"command:/opt/bin/speak --key secret{n}" for n in "123"]
+    cast = {"a": (programs[0],), "b": (programs[1],), "judge": (programs[2],)}
     run = read(report_model(rounds=1, cast=cast, feedback=False))["run"]
     material = read(any_report_model("question", material="A secret passage."))["run"]
 
-    assert run["cast"]["a"] == ["command:speak"] and run["settings"]["Feedback to the debaters"] == "off"
+    names = {"a": ["command:speak"], "b": ["command:speak (2)"], "judge": ["command:speak (3)"]}
+    assert {seat: run["cast"][seat] for seat in names} == names and run["settings"]["Feedback to the debaters"] == "off"
     assert all(len(digest) == 64 for digest in run["prompts"].values())
     assert material["context"] == ["passage.txt"]
     assert "secret" not in json.dumps([run, material])

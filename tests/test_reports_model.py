@@ -52,7 +52,7 @@ def test_where_it_came_from_is_reported() -> None:
         "Researcher A: one; Researcher B: two; Judge: three, four.",
         "Researcher A spoke first.",
         "The judge's feedback is kept from the debaters.",
-        "No source that the debaters cite was looked up: this format has no seat for that.",
+        "No source that the debaters cite was looked up.",
     )
 
 

@@ -157,7 +157,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
         if summary := citations.summary(debate):
             yield _info("sources", summary)
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
-        yield _info("sources", "No source that the debaters cite was looked up: this format has no seat for that.")
+        yield _info("sources", "No source that the debaters cite was looked up.")
     if turns := [turn.id for turn in schedule.turns_taken(debate) if debate.reply(turn).dropped_pages]:
         text = f"The journal had no room for the pages that a search found in {', '.join(turns)}."
         yield _warning("pages dropped", text, turns[0] if len(turns) == 1 else None)
@@ -258,23 +258,34 @@ def last_specs_by_role(debate: DebateState) -> dict[str, tuple[str, ...]]:
 
 def names_by_seat(debate: DebateState) -> dict[str, str]:
     """Seat to the models that took its turns, in order, or to the one that is to take them, as reports show them."""
-    spoke = speakers_by_seat(debate)
+    spoke, names = speakers_by_seat(debate), _public_names(debate)
     return {
-        seat: ", then ".join(map(model_spec.public_name, spoke.get(seat, (spec,))))
+        seat: ", then ".join(names[shown] for shown in spoke.get(seat, (spec,)))
         for seat, spec in specs_by_seat(debate).items()
     }
 
 
+def _public_names(debate: DebateState) -> dict[str, str]:
+    """The specs of a debate, in the order of its seats and of their replies, to names that tell programs apart."""
+    spoke = speakers_by_seat(debate)
+    by_seat = ((*spoke.get(seat, ()), spec) for seat, spec in specs_by_seat(debate).items())
+    return model_spec.public_names(chain(*by_seat, *spoke.values(), *debate.cast.values()))
+
+
 def _reassignments(debate: DebateState) -> Iterator[str]:
     """The seats that were given to another, in the order in which they spoke first."""
-    cast, is_judged_again = specs_by_seat(debate), debate.opened.earlier_debate is not None
+    cast, public_names, is_judged_again = (
+        specs_by_seat(debate),
+        _public_names(debate),
+        debate.opened.earlier_debate is not None,
+    )
     for seat, specs in speakers_by_seat(debate).items():
         if is_judged_again and seat in debate.format.sides:
             continue  # the speeches are those on record
-        names, spec = list(map(model_spec.public_name, specs)), cast.get(seat, specs[-1])
+        names, spec = [public_names[name] for name in specs], cast.get(seat, specs[-1])
         repeated = model_spec.kind(spec) == model_spec.REPLAY and model_spec.stand_in(spec) in specs
         if spec not in specs and not repeated:
-            names.append(f"{model_spec.public_name(spec)}, which has taken no turn")
+            names.append(f"{public_names[spec]}, which has taken no turn")
         if len(names) > 1:
             yield f"Reassigned on the way: {debate.format.name_of(seat)} was {', then '.join(names)}."
 
@@ -286,17 +297,19 @@ def _cast(debate: DebateState) -> str:
         for role, specs in last_specs_by_role(debate).items()
         if role in debate.active_seats and role != CLERK
     }
+    shown = {role: ", ".join(specs) for role, specs in _public_cast(debate).items()}
     if debate.opened.earlier_debate is not None:
-        return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
+        return f"Judge: {shown[JUDGE]}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
-        taker = "one agent, as it was reported" if one_agent(debate) else "an agent host or by hand"
-        return f"Run through files by {taker}; no model is on record."
-    return "; ".join(f"{debate.format.name_of(seat)}: {public_cast(specs)}" for seat, specs in cast.items()) + "."
+        source = "one agent, as it was reported" if one_agent(debate) else "an agent or a person"
+        return f"The turns came as files, from {source}; which model wrote them is not on record."
+    return "; ".join(f"{debate.format.name_of(role)}: {shown[role]}" for role in cast) + "."
 
 
-def public_cast(specs: tuple[str, ...]) -> str:
-    """The cast of a seat, as reports show it."""
-    return ", ".join(map(model_spec.public_name, specs))
+def _public_cast(debate: DebateState) -> dict[str, tuple[str, ...]]:
+    """As `last_specs_by_role`, as reports show it."""
+    names = _public_names(debate)
+    return {role: tuple(names[spec] for spec in specs) for role, specs in last_specs_by_role(debate).items()}
 
 
 RunKind = Literal["called", "host", "people", "replayed", "rehearsed", "mixed"]
@@ -315,7 +328,7 @@ class RunReport(Part):
     """Whether people, models or programs spoke beside them."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who took the last of its turns, or is to take the first, as far as that is shown: of a program its name
-    alone."""
+    alone, with a number where another program has it."""
     models: dict[str, tuple[str, ...]]
     """Seat to the models that said they answered; seats without any are left out."""
     role_names: dict[str, str] = Field(exclude=True)
@@ -337,7 +350,7 @@ def run_report(debate: DebateState) -> RunReport:
         kind=_kind(debate),
         rehearsed=bool(rehearsed_seats(debate)),
         rehearsed_in_part=_has_both_kinds(chain(*_occupants(debate).values())),
-        cast={role: tuple(map(model_spec.public_name, specs)) for role, specs in last_specs_by_role(debate).items()},
+        cast=_public_cast(debate),
         models=_by_seat(debate, lambda reply: (reply.model,)),
         role_names={role: debate.format.name_of(role) for role in debate.active_seats},
         settings=dict(_settings(debate)),
@@ -383,9 +396,9 @@ def public_speakers(earlier_debate: EarlierDebate) -> dict[str, str]:
         side: (*earlier_debate.former_speakers.get(side, ()), speaker)
         for side, speaker in earlier_debate.speakers.items()
     }
+    names = model_spec.public_names(chain(*everyone.values()))
     return {
-        side: without_quotation_marks(", then ".join(map(model_spec.public_name, names)))
-        for side, names in everyone.items()
+        side: without_quotation_marks(", then ".join(names[spec] for spec in specs)) for side, specs in everyone.items()
     }
 
 
@@ -425,7 +438,7 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
         first, second = debate.format.name_of(judge), debate.format.name_of(side)
         if shared_models := sorted(judge_models & side_models):
             what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
-            name = quoted(model_spec.public_name(shared_models[0]))
+            name = quoted(_public_names(debate).get(shared_models[0]) or model_spec.public_name(shared_models[0]))
             conflicts.append(f"{first} is the same {what} as {second}{by_whom}: {name}.")
         elif shared_vendors := sorted(_vendors(judge_models) & _vendors(side_models)):
             vendor = quoted(shared_vendors[0])

@@ -473,7 +473,5 @@ def _unchecked(report: ReportModel) -> Iterator[str]:
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
             yield note.text
     if report.shown_verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):
-        seen_once = "No judge voted with the sides swapped"
-        if not all(map(is_one_judge, report.judging.votes)):
-            seen_once = "No model voted both with the sides as they were and with the sides swapped"
-        yield f"{seen_once}, so an effect of their order is not ruled out."
+        who = "judge" if all(map(is_one_judge, report.judging.votes)) else "model"
+        yield f"No {who} voted both with the sides as they were and with the sides swapped, which can change a vote."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, count
+from itertools import chain
 
 from debate_orchestrator.core.events import Declined, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import JUDGE, judge_seats
@@ -28,12 +28,7 @@ def names_by_spec(tournament: Tournament | None, journals: Journals) -> dict[str
     in which their debates were begun, so that debates that are added later change no name."""
     models = (*tournament.spec.judges.pool, *tournament.spec.models) if tournament else ()
     names = {model_spec.real_spec(model.spec): model.name for model in models}
-    for spec in _first_journals(journals):
-        if spec not in names:
-            shown, taken = model_spec.public_name(spec), set(names.values())
-            numbered = (f"{shown} ({number})" for number in count(2))
-            names[spec] = next(name for name in chain([shown], numbered) if name not in taken)
-    return names
+    return model_spec.public_names(_first_journals(journals), names)
 
 
 def _first_journals(journals: Journals) -> dict[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain, count
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -113,3 +114,16 @@ def public_name(spec: str) -> str:
         return spec
     program = rest(spec).split()
     return f"{COMMAND}:{program[0].rpartition('/')[2]}" if program else spec
+
+
+def public_names(specs: Iterable[str], named: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Each spec to a name of its own: its `public_name`, with a number where another program has it. `named` holds
+    those that have a name already."""
+    names = dict(named or {})
+    for spec in specs:
+        if spec not in names:
+            shown, taken = public_name(spec), set(names.values())
+            names[spec] = next(
+                name for name in chain([shown], (f"{shown} ({n})" for n in count(2))) if name not in taken
+            )
+    return names
