@@ -205,12 +205,12 @@ def unfixed_problems(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not fix."""
     brief_reply = decision_brief(debate)
     replies = debate.rejected_replies(brief_reply.turn_id) if brief_reply else ()
-    earlier_problems = {_fault(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
-    return [problem for problem in decision_brief_problems(debate) if _fault(problem) in earlier_problems]
+    earlier_problems = {_without_reason(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
+    return [problem for problem in decision_brief_problems(debate) if _without_reason(problem) in earlier_problems]
 
 
-def _fault(problem: str) -> str:
-    """The place and the fault of a problem, without the reason, which earlier versions worded otherwise."""
+def _without_reason(problem: str) -> str:
+    """A problem, by its place and what is wrong, without the reason, which earlier versions worded otherwise."""
     return problem.casefold().partition(", ")[0]
 
 

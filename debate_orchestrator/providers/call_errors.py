@@ -1,8 +1,8 @@
 """The errors for calls that fail: one for each way in which a server of models can fail.
 
 Each failure is treated alike, whatever the library: a TransientError is retried for a while, Paused stops the
-debate until something outside has changed, ProviderFailed until the setup has. docs/faults.md has the whole table, and
-the tests follow it row by row.
+debate until something outside has changed, ProviderFailed until the setup has. docs/failures.md has the whole table,
+and the tests follow it row by row.
 """
 
 from __future__ import annotations

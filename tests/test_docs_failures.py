@@ -1,4 +1,4 @@
-"""Every row of the table in docs/faults.md, with a real client and a real server: once, and if it lasts."""
+"""Every row of the table in docs/failures.md, with a real client and a real server: once, and if it lasts."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.storage.journal import read
 
 KEY = "sk-test-0123456789abcdef"
-PAGE = (Path(__file__).parent.parent / "docs" / "faults.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "failures.md").read_text(encoding="utf-8")
 ROWS = [
     tuple(cell.strip() for cell in line.split("|")[1:4])
     for line in PAGE.partition("\n## Keys\n")[0].splitlines()
-    if line.startswith("| ") and not line.startswith(("| fault", "| ---", "| **"))
+    if line.startswith("| ") and not line.startswith(("| failure", "| ---", "| **"))
 ]
 AGAIN, STOPS = "asked again", "stops"
 ANEW = ("asked again once, with the problem", "asked again up to three times, with the problems")
 
 
-class Fault(NamedTuple):
+class Failure(NamedTuple):
     """How a row comes about."""
 
     response: dict[str, Any]
     turn: str = "1.opening.b"
 
 
-def refused(status: int, message: str = "no", **more: Any) -> Fault:
-    return Fault({"status": status, "message": f"{message} ({KEY})", **more})
+def refused(status: int, message: str = "no", **more: Any) -> Failure:
+    return Failure({"status": status, "message": f"{message} ({KEY})", **more})
 
 
-def refused_option(status: int) -> Fault:
-    return Fault({"status": status, "message": "output_config: unexpected"}, "1.verdict.judge")
+def refused_option(status: int) -> Failure:
+    return Failure({"status": status, "message": "output_config: unexpected"}, "1.verdict.judge")
 
 
-def ballot(text: str | None, **more: Any) -> Fault:
-    return Fault({"text": text, **more} if text is not None else more, "1.verdict.judge")
+def ballot(text: str | None, **more: Any) -> Failure:
+    return Failure({"text": text, **more} if text is not None else more, "1.verdict.judge")
 
 
-def wrong_ballot(**changes: Any) -> Fault:
+def wrong_ballot(**changes: Any) -> Failure:
     return ballot(json.dumps(scripted_replies.ballot(rounds=1, **changes)))
 
 
 SCORES = {side: {"argument_quality": 11, "use_of_evidence": 5} for side in ("a", "b")}
-FAULTS: dict[str, Fault] = {
+FAILURES: dict[str, Failure] = {
     "too many requests (429), with `retry-after`": refused(429, headers={"retry-after": "1"}, kind="rate_limit_error"),
     "too many requests (429), without": refused(429, kind="rate_limit_error"),
     "overloaded (529)": refused(529, kind="overloaded_error"),
     "server error (5xx)": refused(503),
-    "connection dropped": Fault({"close": True}),
-    "no answer in time": Fault({"after": 0, "then": "stall"}),
+    "connection dropped": Failure({"close": True}),
+    "no answer in time": Failure({"after": 0, "then": "stall"}),
     "bad key (401, 403), or one that is not a line of printable ASCII": refused(401, kind="authentication_error"),
     "unknown model or address (404)": refused(404, kind="not_found_error"),
     "no credit, or a spending limit (400, 402, 429)": refused(400, "Your credit balance is too low"),
@@ -66,21 +66,21 @@ FAULTS: dict[str, Fault] = {
     "any other rejection of the request (400)": refused(400, "messages: odd"),
     "option of the request not supported (400, 404, 422)": refused_option(422),
     "option of the request not supported (500, or in an error event)": refused_option(500),
-    "stream ends without its closing event": Fault({"after": 3, "then": "end"}),
-    "connection dropped in the stream": Fault({"after": 3, "then": "drop"}),
-    "stream falls silent": Fault({"after": 3, "then": "stall"}),
-    "nothing but pings": Fault({"after": 3, "then": "pings"}),
-    "chunk that is not JSON": Fault({"after": 3, "then": "garbage"}),
-    "event nested too deeply": Fault({"after": 3, "then": "nested"}),
-    "answer longer than any reply may be": Fault({"after": 3, "then": "more"}),
-    "speech of more than twice the words of its phase": Fault({"text": "and so on " * 1_000}),
+    "stream ends without its closing event": Failure({"after": 3, "then": "end"}),
+    "connection dropped in the stream": Failure({"after": 3, "then": "drop"}),
+    "stream falls silent": Failure({"after": 3, "then": "stall"}),
+    "nothing but pings": Failure({"after": 3, "then": "pings"}),
+    "chunk that is not JSON": Failure({"after": 3, "then": "garbage"}),
+    "event nested too deeply": Failure({"after": 3, "then": "nested"}),
+    "answer longer than any reply may be": Failure({"after": 3, "then": "more"}),
+    "speech of more than twice the words of its phase": Failure({"text": "and so on " * 1_000}),
     "ballot of more than 32,000 characters": ballot('{"winner": "a' + " " * 40_000),
-    "error event": Fault({"after": 3, "then": "error"}),
-    "a page instead of an answer": Fault({"html": True}),
-    "empty speech": Fault({"text": ""}),
-    "a debater declines to argue": Fault({"text": "", "stop": "refusal", "why": "I will not say that."}),
+    "error event": Failure({"after": 3, "then": "error"}),
+    "a page instead of an answer": Failure({"html": True}),
+    "empty speech": Failure({"text": ""}),
+    "a debater declines to argue": Failure({"text": "", "stop": "refusal", "why": "I will not say that."}),
     "a judge declines": ballot("", stop="refusal", why="I will not judge that."),
-    "speech cut at the token limit": Fault({"text": "And so we see that", "stop": "max_tokens"}),
+    "speech cut at the token limit": Failure({"text": "And so we see that", "stop": "max_tokens"}),
     "ballot cut at the token limit": ballot(None, stop="max_tokens"),
     "ballot that is not JSON": ballot("A wins, 10 to 3."),
     "ballot that lacks fields": ballot('{"winner": "a"}'),
@@ -116,16 +116,16 @@ def run(debate: Run, *flags: str, patience: float = 60) -> CommandResult:
     return debate("run", *setup, f"--retry-for={patience}", *flags)
 
 
-def make_server_fail(server: Server, fault: Fault, times: int) -> None:
+def make_server_fail(server: Server, failure: Failure, times: int) -> None:
     """Has the server do that to the calls of the turn, so many times."""
     left = [times]
 
     def response(request: dict[str, Any], n: int) -> dict[str, Any] | None:
         words = {"1.opening.b": "# Your seat: Researcher B", "1.verdict.judge": "# Your task: Judge Verdict"}
-        if words[fault.turn] not in request["messages"][-1]["content"][-1]["text"] or not left[0]:
+        if words[failure.turn] not in request["messages"][-1]["content"][-1]["text"] or not left[0]:
             return None
         left[0] -= 1
-        return fault.response
+        return failure.response
 
     server.problem = response
 
@@ -142,24 +142,24 @@ def nothing_leaks(*said: str) -> None:
     assert [text for text in written if KEY.encode() in text] == []
 
 
-def test_every_row_has_its_fault() -> None:
+def test_every_row_has_its_failure() -> None:
     """The table has the rows that are tried here, no more and no fewer."""
-    assert [row[0] for row in ROWS if row[0] not in APART] == list(FAULTS)
-    assert {row[0] for row in ROWS} == {*FAULTS, *APART}
+    assert [row[0] for row in ROWS if row[0] not in APART] == list(FAILURES)
+    assert {row[0] for row in ROWS} == {*FAILURES, *APART}
 
 
-FIRST = {row[1:]: row for row in reversed(ROWS) if row[0] in FAULTS}
-"""For each way to treat a fault, the first row that says so."""
+FIRST = {row[1:]: row for row in reversed(ROWS) if row[0] in FAILURES}
+"""For each way to treat a failure, the first row that says so."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", [row for row in ROWS if row[0] in FAULTS], ids=lambda row: row[0])
+@pytest.mark.parametrize("row", [row for row in ROWS if row[0] in FAILURES], ids=lambda row: row[0])
 def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
-    """A fault that comes once is treated as its row says, and where it passes the debate is judged whole."""
-    fault = FAULTS[row[0]]
-    make_server_fail(server, fault, 1)
+    """A failure that comes once is treated as its row says, and where it passes the debate is judged whole."""
+    failure = FAILURES[row[0]]
+    make_server_fail(server, failure, 1)
     ran = run(debate, patience=4)
-    asked, failures = events(CallIntended, fault.turn), events(CallFailed, fault.turn)
+    asked, failures = events(CallIntended, failure.turn), events(CallFailed, failure.turn)
     nothing_leaks(ran.out, ran.err)
     if row[1] == STOPS:
         assert ran.code == int(row[2][-1])
@@ -167,7 +167,7 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
         assert "debate resume r.journal.jsonl" in ran.err
         ran = debate("resume", "r.journal.jsonl")
     elif row[1].startswith(ANEW):
-        assert len(events(Rejected, fault.turn)) == 1
+        assert len(events(Rejected, failure.turn)) == 1
         assert len(asked) == 2 and asked[0].brief_digest != asked[1].brief_digest
     elif row[1].startswith(AGAIN):
         assert len(failures) == 1 and failures[0].wait is not None
@@ -180,28 +180,28 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in FIRST.values() if row[2]], ids=lambda row: row[0])
 def test_if_it_lasts(row: tuple[str, str, str], debate: Run, server: Server) -> None:
-    """A fault that lasts ends as its row says: saved and resumable; nothing goes on without a judge."""
-    fault = FAULTS[row[0]]
-    make_server_fail(server, fault, 1_000)
+    """A failure that lasts ends as its row says: saved and resumable; nothing goes on without a judge."""
+    failure = FAILURES[row[0]]
+    make_server_fail(server, failure, 1_000)
     ran = run(debate, patience=2)
     nothing_leaks(ran.out, ran.err)
     if row[1] == ANEW[1]:
-        assert [event.absent for event in events(Rejected, fault.turn)] == [False] * 4
+        assert [event.absent for event in events(Rejected, failure.turn)] == [False] * 4
     assert f"exit {ran.code}" == row[2], ran.err
     assert "debate resume r.journal.jsonl" in ran.err
-    assert events(Spoke, fault.turn) == []
+    assert events(Spoke, failure.turn) == []
     assert not Path("r.md").exists()
     before = len(server.requests)
-    make_server_fail(server, fault, 0)
+    make_server_fail(server, failure, 0)
     again = debate("resume", "r.journal.jsonl")
     assert again.code == 0, again.err
     # The speech or ballot that was missing, and what comes after it.
-    assert len(server.requests) - before == (3 if fault.turn == "1.verdict.judge" else 4)
+    assert len(server.requests) - before == (3 if failure.turn == "1.verdict.judge" else 4)
 
 
 def test_a_refusal_is_on_record(debate: Run, server: Server) -> None:
     """A debater's refusal is kept in its own words, told to the judge, and counts as no concession."""
-    make_server_fail(server, FAULTS["a debater declines to argue"], 1)
+    make_server_fail(server, FAILURES["a debater declines to argue"], 1)
     ran = run(debate)
     declines = events(Declined, "1.opening.b")
 
@@ -213,7 +213,7 @@ def test_a_refusal_is_on_record(debate: Run, server: Server) -> None:
 
 def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
     """A speech that the token limit cut is heard and reported with a note."""
-    make_server_fail(server, FAULTS["speech cut at the token limit"], 1)
+    make_server_fail(server, FAILURES["speech cut at the token limit"], 1)
     run(debate)
 
     assert "a limit of length cut the speech above short" in str(server.requests[-1]["messages"])
@@ -222,7 +222,7 @@ def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
 
 def test_what_a_server_can_not_do_is_noted(debate: Run, server: Server) -> None:
     """Without structured output the same brief is asked for at once, from then on without; it costs no retry."""
-    make_server_fail(server, FAULTS["option of the request not supported (400, 404, 422)"], 1)
+    make_server_fail(server, FAILURES["option of the request not supported (400, 404, 422)"], 1)
     run(debate)
     asking = ["output_config" in request for request in server.requests]
 
@@ -256,7 +256,7 @@ def test_no_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_had_come_is_kept(debate: Run, server: Server) -> None:
     """Of an answer that broke off, the words and the tokens that had come are on record, and on the bill."""
-    make_server_fail(server, FAULTS["connection dropped in the stream"], 1)
+    make_server_fail(server, FAILURES["connection dropped in the stream"], 1)
     run(debate)
     (broken,) = events(CallFailed, "1.opening.b")
 
