@@ -30,7 +30,8 @@ _MAX_STARTS = 50
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
-_BRACE, _BRACE_OR_TEXT = re.compile(r"\{"), re.compile(r"""\\.|"(?:[^"\\\n]|\\.)*+"|[{}]""")
+_WHOLE_TEXTS = re.compile(r"""(?:[^"\\]|\\.|"(?:[^"\\]|\\.)*+")*+""", re.DOTALL)
+_BRACE, _BRACE_OR_TEXT = re.compile(r"[{}]"), re.compile(r"""\\.|"(?:[^"\\\n]|\\.)*+"|[{}]""")
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -150,14 +151,17 @@ def _starts(text: str, code: ReplyCode | None) -> list[int]:
 
 def _holding_objects(text: str, code: ReplyCode) -> Iterator[tuple[int, int]]:
     """For each place of the code the start of the outermost object that holds it, and the number of objects that do:
-    an outer one may call its part a draft. A brace that is never closed, as in prose, holds no whole object, except as
-    a value of what is cut off."""
-    opened, starts, stops, outermost, index = list[int](), list[int](), list[int](), list[int](), 0
+    an outer one may call its part a draft. A brace that is never closed holds a whole object only if what begins there
+    is an object, and no text of it was cut off before, as in a quotation. A brace that closes none may belong to the
+    first of the text, which a brace in a text with a fault seemed to close."""
+    opened, starts, stops, outermost, index, last_stray = list[int](), list[int](), list[int](), list[int](), 0, 0
     # Outside objects, a quotation mark may have no other.
     while sign := (_BRACE_OR_TEXT if opened else _BRACE).search(text, index):
         index = sign.end()
         if sign[0] == "{":
             opened.append(sign.start())
+        elif sign[0] == "}" and not opened:
+            last_stray = index
         elif sign[0] == "}":
             start = opened.pop()
             while outermost and outermost[-1] > start:
@@ -166,13 +170,19 @@ def _holding_objects(text: str, code: ReplyCode) -> Iterator[tuple[int, int]]:
             starts.append(start)
             stops.append(index)
     starts.sort()
+    first_of_all = text.find("{")
+    cut_off = [start for start in opened if _BEGINS_OBJECT.match(text, start)]
     for match in islice(re.finditer(code.text, text, re.IGNORECASE), _MAX_STARTS):
         place = match.start()
         depth = bisect(starts, place) - bisect(stops, place)
         first = outermost[bisect(outermost, place) - 1] if depth else 0
-        unclosed = bisect(opened, place)
-        if unclosed and (not depth or text[:first].rstrip().endswith((":", "[", ","))):
-            first, depth = opened[unclosed - 1], depth + 1
+        if unclosed := bisect(opened, place):
+            is_value = text[:first].rstrip().endswith((":", "[", ","))
+            begins = cut_off[: bisect(cut_off, first)][-1:]
+            if not depth or is_value or any(_WHOLE_TEXTS.fullmatch(text, start, first) for start in begins):
+                first, depth = opened[unclosed - 1], depth + 1
+        if first_of_all < first and place < last_stray:
+            first, depth = first_of_all, depth + 1
         yield first, depth
 
 
