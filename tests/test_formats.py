@@ -114,10 +114,10 @@ def test_it_is_said_how_a_stage_comes_about() -> None:
         ["1.divergence.a", "1.divergence.b"],
     )
     assert shown[-5:-3] == [
-        ("closing", "alone", ["final.verdict.judge"]),
-        ("closing", "alone", ["final.dissent.judge"]),
+        ("after", "alone", ["final.verdict.judge"]),
+        ("after", "alone", ["final.dissent.judge"]),
     ]
-    assert shown[-1] == ("closing", "only after findings, unless brief", ["final.brief-revised.rapporteur"])
+    assert shown[-1] == ("after", "only after findings, unless brief", ["final.brief-revised.rapporteur"])
 
 
 @for_each(["", ".", "..", "../formats/adversarial", "Adversarial", "adversarial/", "x\ny", "/tmp"])

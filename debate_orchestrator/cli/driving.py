@@ -225,7 +225,7 @@ async def _drive(session: DebateSession, arguments: argparse.Namespace) -> None:
     elif not quiet:
         on_event = ProgressLines(debate)
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
-    folder = TurnsFolder(files.turns, live.message if live else print_status)
+    folder = TurnsFolder(files.turns_folder, live.message if live else print_status)
     people = terminal_people(debate.cast, files.drafts)
     async with control(session, live, on_event, people) as controls:
         providers = seat_providers(session, flags.permissions_of(arguments), people, controls.on_event)

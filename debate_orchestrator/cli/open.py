@@ -48,6 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             for line in setup:
                 print_result(line)
-        folder = TurnsFolder(session.files.turns, print_status)
+        folder = TurnsFolder(session.files.turns_folder, print_status)
         result = Stepper(session, folder, permissions, before_calls, just_opened=True).step()
         return print_step(result, session, arguments, setup if arguments.json else ())

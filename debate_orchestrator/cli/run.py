@@ -102,7 +102,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
                 print_status(line)
         code = drive_to_report(session, arguments, estimate_text)
         if code == 0 and rehearse and not quiet:
-            print_status(f"Every brief is in {session.files.turns}.")
+            print_status(f"Every brief is in {session.files.turns_folder}.")
         if code == 0 and rehearse:
             people = at_terminal(sys.stderr)
             problems = [*questions, *start.real_problems(real_settings, people=people, permissions=permissions)]

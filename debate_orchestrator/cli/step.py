@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     def read_and_step() -> int:
         try:
             arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
-            piped.folder = DebateFiles.of_journal(arguments.journal).turns
+            piped.folder = DebateFiles.of_journal(arguments.journal).turns_folder
             step_command = command("step", arguments.journal)
             piped.hand_in = lambda turn, path: f"{step_command} {turn}={path}"
         finally:  # a reply that comes is kept, with a journal and without
@@ -103,7 +103,7 @@ def _take(
     arguments: argparse.Namespace,
 ) -> Stepper:
     """A step that has taken the replies. Problems with others are added; the rest of `piped` stays in files."""
-    folder = TurnsFolder(session.files.turns, print_status)
+    folder = TurnsFolder(session.files.turns_folder, print_status)
     stepper = Stepper(session, folder, flags.permissions_of(arguments), print_estimate)
     try:
         stepper.take_replies(replies, one_agent=arguments.one_agent)

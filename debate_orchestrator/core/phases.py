@@ -108,6 +108,7 @@ class Phase(FrozenModel):
     name: str = PydanticField(pattern=NAME_PATTERN)
     title: DisplayName
     tag: DisplayName
+    """The phase in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
     seats: tuple[str, ...]
     """The seats that take a turn: `a`, `b`, `judge`."""
     order: Annotated[Literal["in turn", "simultaneous"], RENAMED] = "in turn"

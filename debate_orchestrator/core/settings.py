@@ -109,6 +109,7 @@ class Settings(JournaledModel):
             lambda format: " or ".join(format.sides), format_default=lambda format: format.sides[0], keeps_origin=True
         ),
     ]
+    """The side that speaks first."""
     feedback: Annotated[_Switch, Setting()] = True
     context: Annotated[tuple[str, ...], FREE_TEXT, Setting("a list of files")] = ()
     cast: Annotated[
@@ -150,6 +151,7 @@ class Settings(JournaledModel):
     each_round: Annotated[_Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes")] = (
         False
     )
+    """Whether judges also vote after each round, in formats where that is optional."""
     until_no_new_ground: Annotated[_Switch, Setting()] = False
     """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots."""
     issues: Annotated[

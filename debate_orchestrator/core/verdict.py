@@ -274,7 +274,7 @@ class RoundResult(FrozenModel):
 
     @property
     def winner_is_behind(self) -> bool:
-        """Whether the winner is a side that has fewer points."""
+        """Whether the winner is a side that has the lower score."""
         return self.winner in self.scores and self.leader not in (self.winner, TIE)
 
 
@@ -322,7 +322,7 @@ class Verdict(FrozenModel):
 
     @property
     def winner_is_behind(self) -> bool:
-        """Whether the declared winner has fewer points."""
+        """Whether the declared winner has the lower score."""
         return "winner is behind on points" in self.remarks
 
 

@@ -374,7 +374,7 @@ def stage_list(
     whether the setting is on by default."""
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.optional_phases):
-        section = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
+        section = f"round {slot.round}" if slot.round is not None else "after" if slot.after_rounds else "before"
         slot_stages = slot.stages(format.sides, judge_seats(1))
         together = "simultaneously" if slot.phase.order == "simultaneous" else "in turn"
         how = "alone" if sum(len(seats) for seats in slot_stages) < 2 else together

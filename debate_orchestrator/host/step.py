@@ -51,8 +51,11 @@ class DueTurn(FrozenModel):
     seat: str
     title: str
     brief: str
+    """The path of the file that has the brief."""
     reply: str
+    """The path of the file that the reply is expected in."""
     wants: str
+    """The kind of reply: `text` or `json`."""
     json_schema: dict[str, Any] | None = None
 
 
@@ -70,6 +73,7 @@ class StepResult(FrozenModel):
     """The result of a step: the replies that it took, and the turns that are due now."""
 
     show: tuple[str, ...]
+    """Lines for the user, word for word."""
     accepted: tuple[Accepted, ...] = ()
     problems: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -111,7 +115,7 @@ def step(
     with continue_debate(journal, consent_if_trusted(trust)) as session:
         if session.state.due:
             must_be_callable(session.state.cast)
-        stepper = Stepper(session, TurnsFolder(session.files.turns, session.journal.notify))
+        stepper = Stepper(session, TurnsFolder(session.files.turns_folder, session.journal.notify))
         try:
             stepper.take_replies(replies or {}, wait_for_room=False)
             result = stepper.step()
@@ -126,7 +130,7 @@ def wait(journal: str, seconds: float, answered_turns: Collection[str] = ()) -> 
     """Waits until the file of every reply due at the host is there, or for that many seconds. It does not wait for
     turns in `answered_turns`. The journal is not locked meanwhile. Raises BadJournal."""
     debate = stored_state(journal, read(journal).events)
-    folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
+    folder = TurnsFolder(DebateFiles.of_journal(journal).turns_folder)
     due_turns = [
         turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in answered_turns
     ]

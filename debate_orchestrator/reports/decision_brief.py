@@ -164,7 +164,7 @@ class DecisionBriefReport(Part):
     do_next: tuple[str, ...]
     """Steps, the first doable at once."""
     trust: str
-    """The trust it deserves, and what was checked."""
+    """How far to trust the decision brief: what rests on memory, what was checked, and what is weakest."""
     changed: str = ""
     """The changes that the debate made to the rapporteur's own advice; empty if the decision brief does not say."""
     advice: str | None

@@ -170,7 +170,7 @@ class VoteReport(Part):
     label: str | None
     """The label it counts as; null if it counts as none."""
     scores: dict[str, Number]
-    """Side to the mean of its points on all ballots of the vote; empty if the judge is absent or scores nothing."""
+    """Side to the mean of its scores on all ballots of the vote; empty if the judge is absent or scores nothing."""
 
     @classmethod
     def of(cls, vote: Vote, max_probability: Fraction) -> VoteReport:

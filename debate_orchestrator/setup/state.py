@@ -204,6 +204,7 @@ class Ready(FrozenModel):
     """Nothing is left to ask."""
 
     show: str
+    """The confirmed setup, for the user to read word for word."""
 
 
 def with_progress(state: SetupState, **changes: Any) -> SetupState:

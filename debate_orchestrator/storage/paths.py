@@ -25,7 +25,8 @@ MAX_FOLDERS = 100
 class DebateFiles(NamedTuple):
     report: str
     journal: str
-    turns: str
+    turns_folder: str
+    """The folder for the briefs and replies of turns that an agent host takes."""
     evidence: str
     """The folder for the cited pages that were fetched."""
     drafts: str
@@ -88,7 +89,9 @@ class DebateFiles(NamedTuple):
     def must_be_new(self, *, except_for: str = "") -> None:
         """Raises BadFile if a report or journal exists, other than `except_for`: no debate overwrites another.
         Raises it too for a link in place of one of the folders: nothing could be written there later."""
-        if linked := [folder for folder in (self.turns, self.evidence, self.drafts, self.ballots) if is_link(folder)]:
+        if linked := [
+            folder for folder in (self.turns_folder, self.evidence, self.drafts, self.ballots) if is_link(folder)
+        ]:
             raise BadFile(f"output: {linked[0]} is a symbolic link.", hint="name another output, or move it away")
         if existing := [path for path in self.existing() if path != except_for]:
             raise BadFile(f"output: {existing[0]} already exists.", hint="name another output, or move it away")

@@ -83,7 +83,7 @@ class DebateRow(FrozenModel):
     """The panel's; consensus counts as a tie, and None is not a decision."""
     complete: bool = True
     rehearsed: bool = False
-    """Whether stand-ins spoke in place of models."""
+    """Whether a stand-in spoke in it, in any seat."""
     usage_by_role: dict[Literal["pro", "con", "judge"], RoleUsage] = {}
     page: str = ""
     """The debate's own page, relative to the folder; empty if there is none. No page is read from a file of rows, in

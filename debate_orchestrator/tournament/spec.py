@@ -107,6 +107,7 @@ class TournamentSpec(FrozenModel):
     """A tournament, resolved: what `tournament.json` holds, and all that its schedule depends on."""
 
     tag: str
+    """The name of the tournament, which is part of the id of every debate."""
     models: tuple[TournamentModel, ...]
     judges: Judges
     topics: tuple[Topic, ...]
