@@ -201,6 +201,8 @@ def debating(debate: DebateState, **settings: Any) -> DebateState:
         *[("Team A", "Side A", ""), ("Buy one (pros only)", "PRO", ""), ("Team A", "Con", ""), ("B", "A", "")],
         *[("Hire a pro", "A pro", ""), ("Use it", "A pro", ""), ("A variant, not B", "A", ""), ("Buy Pros", "Pro", "")],
         *[("Researchers B and A", "Researcher A", ""), ("Hire researcher A", "Researcher A (Pro)", "a")],
+        *[("Buy the iPhone15Pro", "the Pro", ""), ("An iPhone ProMax", "Pro", ""), ("A PROfessional", "Pro", "")],
+        *[("XSPro", "Pro", ""), ("华为Pro", "Pro", ""), ("IMPROVE Promo icons", "Pro", "a"), ("Both", "Both won", "")],
     ]
 )
 def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, str]) -> None:
@@ -237,6 +239,15 @@ def test_no_concession_is_read_from_words_of_a_position(written: str) -> None:
     with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
         read(dumped(YES_OR_NO, BALLOT | {"conceded": written}), YES_OR_NO)
     assert read(dumped(YES_OR_NO, BALLOT | {"conceded": "No"}), YES_OR_NO).data["conceded"] is None
+    debate = debating(FINAL, positions={"a": "The Greens", "b": "Neither"})
+    for winner in (
+        "Neither",
+        "Neither won",
+        "neither is the winner",
+    ):  # `Neither` may be a position, or say that none won
+        with pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
+            read(dumped(debate, VERDICT | {"winner": winner}), debate)
+    assert read(dumped(debate, VERDICT | {"winner": "the greens"}), debate).data["winner"] == "a"
 
 
 def test_the_answer_to_an_issue_is_no_side() -> None:

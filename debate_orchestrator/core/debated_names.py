@@ -18,6 +18,11 @@ from debate_orchestrator.util.sanitize import INVISIBLE, normalize_unicode
 
 _WORD = r"A-Za-z0-9\u00c0-\u1fff"
 """What makes a letter a part of a word. Scripts without spaces (`方案A`) don't."""
+_EDGE = (
+    r"(?:(?<![A-Za-z\u00c0-\u1fff])|(?![A-Za-z\u00c0-\u1fff])"
+    r"|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[a-z]))"
+)
+"""Where a word begins or ends, also within one that is joined of several: `iPhone15Pro`, `ProMax`, `PROfessional`."""
 _NO_NOUN = (
     r"(?:again|against|also|am|and|are|as|at|be|because|been|before|but|by|can|cannot|could|did|do|does|during|first|for|from|had|has|"
     r"have|he|her|here|his|how|however|if|in|into|is|it|itself|less|like|may|might|more|must|neither|never|no|nor|not|now|of|on|only|"
@@ -74,7 +79,7 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
 def _has_word(word: str, texts: Iterable[str]) -> bool:
     """Whether a word stands in one of these plain texts, in any case, also in the plural and joined to others."""
     words = r"[\W_]+".join(map(re.escape, word.split()))
-    pattern = rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))(?i:{words}s?)(?![^\W\d_])"
+    pattern = rf"{_EDGE}(?i:{words}s?){_EDGE}"
     return any(re.search(pattern, text) for text in texts)
 
 

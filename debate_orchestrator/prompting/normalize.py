@@ -49,6 +49,8 @@ _OF_WINNER = re.compile(r"^winner | (?:wins|won|is the winner)$")
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
+_NO_WINNER = (_NO_OPTION | {"both"}) - {"no"}
+"""What may say that neither side won, also where it is a position. So may a position before `won`."""
 
 
 class NormalizedReply(NamedTuple):
@@ -236,8 +238,10 @@ class _Normalizer:
         if value in options:
             return value
         whole, sides = plain_phrase(value) or "", self.shape_context.sides
-        words = (_OF_WINNER.sub("", whole) if of_winner else whole).removeprefix("the ")
-        readings = {words, whole, value.strip()} - (self.no_names if field.optional or field.per_issue else set())
+        name = whole.removeprefix("the ")
+        words = _OF_WINNER.sub("", whole).removeprefix("the ") if of_winner else name
+        names_none = field.optional or field.per_issue or words != name or words in _NO_WINNER
+        readings = {words, whole, value.strip()} - (self.no_names if names_none else set())
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
         meant = {meanings[text] for text in readings & meanings.keys()}
         meant |= {text for text in options if readings & {phrase(text), *_SYNONYMS.get(text, ())} and text not in sides}
