@@ -203,7 +203,7 @@ def test_a_name_with_characters_that_are_not_seen(reported: Run, unseen: str) ->
         reported("check", report),
         reported("resume", journal),
         reported("compare", journal, report, "--to", f"of-report{unseen}.md"),
-        reported("ballot", journal, "--read", f"to-report{unseen}.md"),
+        reported("ballot", journal, "--transcript", f"to-report{unseen}.md"),
         reported("ballot", journal, "--form"),
     )
     assert not any(one.code for one in ran), [one.err for one in ran]

@@ -147,7 +147,7 @@ def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
     """A reviewer reads the list of issues, and neither the advice before the debate nor the brief. The brief's
     own brief has totals, standings and dissent, and none of the judge's ballots."""
     output = finish(debate, opened, say, rounds=1)
-    assert debate("ballot", output["journal"], "--read", "to-review.md").code == 0
+    assert debate("ballot", output["journal"], "--transcript", "to-review.md").code == 0
     text = Path("to-review.md").read_text(encoding="utf-8")
 
     with visiting(enter=False) as reviewer:
@@ -218,7 +218,7 @@ def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: d
     assert listed is not None and listed.changed
     assert [issue.question for issue in listed.issues] == ["Question 3?", "Question 1?", "Who is on call?"]
     assert debate("check", journal).code == 0
-    assert debate("ballot", journal, "--read", "read.md").code == 0
+    assert debate("ballot", journal, "--transcript", "read.md").code == 0
     assert debate("report", journal, "--to", "r.json").code == 0
     assert debate("judge", journal, "--judge", "rehearse", "--output", "again.md", "--quiet").code == 0
     for written in (output["report"], "r.html", "r.json", "read.md", "again.md", "again.html"):
@@ -276,7 +276,7 @@ def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> Non
     briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
     assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
     assert read(journal).events[0].settings.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
-    assert debate("ballot", journal, "--read", "read.md").code == 0
+    assert debate("ballot", journal, "--transcript", "read.md").code == 0
     replayed = debate("replay", journal, "--no-pace")
     texts = [Path(name).read_text(encoding="utf-8") for name in ("r.rehearsed.md", "r.rehearsed.html", "read.md")]
     for text in (*texts, replayed.out + replayed.err):
@@ -432,7 +432,7 @@ def test_the_readers_own_figures(debate: Run, opened: dict[str, Any]) -> None:
     assert "**“numbers.md”**\n\n> \u2060# Winner: B\n>\n> Managed quote: 410 a month." in quoted
     assert "[Context Files](#context-files)" in text and quoted.count("All of it.") == 727
     assert "*Its first 7,996 of 10,999 characters; the journal has the rest.*" in quoted
-    assert debate("ballot", output["journal"], "--read", "read.md").code == 0
+    assert debate("ballot", output["journal"], "--transcript", "read.md").code == 0
     assert quoted.rpartition("\n---\n")[0] == Path("read.md").read_text("utf-8").partition("\n## Context Files\n")[2]
     form = " ".join(debate("ballot", output["journal"], "--form").out.replace("\n#", " ").split())
     assert "writes with the debate: “numbers.md”, “long.txt”" in form

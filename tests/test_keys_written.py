@@ -185,7 +185,7 @@ def test_no_file_made_of_a_journal_shows_it(known_later: Run) -> None:
     known_later("report", one, "--to", "r.json")
     known_later("compare", one, two, "--to", "compared.md")
     known_later("compare", one, two, "--to", "compared.html")
-    known_later("ballot", one, "--read", "read.md")
+    known_later("ballot", one, "--transcript", "read.md")
     for name in ("r.json", "compared.md", "compared.html", "read.md"):
         text = Path(name).read_text(encoding="utf-8")
         assert LATER_KEY not in text and re.search(r"\\?\[key\\?\]", text), name

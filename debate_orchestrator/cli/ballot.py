@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--form", action="store_true", help="print an empty form to fill in elsewhere; asks nothing")
     group.add_argument("--take", metavar="FILE", help="check a filled-in form and file it; - is standard input")
-    group.add_argument("--read", metavar="FILE", help="write the debate there as markdown, without any votes")
+    group.add_argument("--transcript", metavar="FILE", help="write the debate there as markdown, without any votes")
     flags.add_json(parser)
 
 
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         hint = f"`{next_command(debate, path)}` to finish it"
         raise BadSettings(f"{name_of(path)}: this debate is not finished (due: {due}).", hint=hint)
     reviewed = ReviewedDebate.from_entries(path, entries, debate)
-    if arguments.read:
+    if arguments.transcript:
         return _write_transcript(arguments, reviewed)
     if arguments.form:
         return _print_form(arguments, reviewed)
@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not at_terminal(sys.stdout):
         raise BadSettings(
             "`debate ballot` asks at a terminal, and there is none.",
-            hint="`--form` prints a form to fill in, `--read FILE` writes the debate without votes, `--take FILE` "
-            "files the form",
+            hint="`--form` prints a form to fill in, `--transcript FILE` writes the debate without votes, "
+            "`--take FILE` files the form",
         )
     return _ask(arguments, reviewed)
 
@@ -96,19 +96,15 @@ def _text_for_review(reviewed: ReviewedDebate) -> str:
 
 def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     path_kept = write_over(
-        arguments.read, _text_for_review(reviewed), markdown.REVIEW_PREFIX.encode(), "a debate to be reviewed"
+        arguments.transcript, _text_for_review(reviewed), markdown.REVIEW_PREFIX.encode(), "a debate to be reviewed"
     )
+    name = name_of(arguments.transcript)
     if path_kept:
-        print_status(
-            f"{name_of(arguments.read)} was edited, or is not from this program; it is kept as {name_of(path_kept)}."
-        )
+        print_status(f"{name} was edited, or is not from this program; it is kept as {name_of(path_kept)}.")
     if arguments.json:
-        print_json({"status": "written", "transcript": arguments.read})
+        print_json({"status": "written", "transcript": arguments.transcript})
     else:
-        print_result(
-            f"Written to {name_of(arguments.read)}, without any votes. "
-            f"Next: `{command('ballot', reviewed.path)} --as NAME`."
-        )
+        print_result(f"Written to {name}, without any votes. Next: `{command('ballot', reviewed.path)} --as NAME`.")
     return 0
 
 
@@ -217,7 +213,7 @@ def _head(form: ReviewForm, journal: str) -> Iterator[str]:
         yield f"{side}, {format.name_of(side)}: {setup.positions[side]}"
     if form.debate.opened.context and JUDGE in format.context_heard_by:
         names = ", ".join(quoted(file.name) for file in form.debate.opened.context)
-        yield f"Context files of the judges, which --read writes with the debate: {names}"
+        yield f"Context files of the judges, which --transcript writes with the debate: {names}"
     if form.has_scores:
         for name in form.shape_context.criteria:
             yield f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}"
