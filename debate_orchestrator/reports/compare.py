@@ -255,7 +255,7 @@ def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
             why = run.report.why_no_winner or why
             rows.append((str(run.number), why, *[""] * 6))
             continue
-        totals = {run.side(side): decimals(points) for side, points in verdict.totals.items()}
+        totals = {run.side(side): decimals(score) for side, score in verdict.totals.items()}
         gap = percent(verdict.gap) if totals and verdict.gap is not None else ""
         rounds_won = {run.side(side): n for side, n in verdict.rounds_won.items()}
         rounds = (
@@ -340,7 +340,7 @@ class ComparedDebate(NamedTuple):
 
     def parsed_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
         """The result of a vote, or of the votes on a round."""
-        scores = {self.side(side): points for side, points in source.scores.items()}
+        scores = {self.side(side): score for side, score in source.scores.items()}
         ordered = dict(sorted(scores.items()))
         return ParsedBallot(winner=self.side(source.winner), scores=ordered, label=label, score=source.score)
 

@@ -180,5 +180,5 @@ def _fall(card: Data, case: Data) -> str:
 
 def ballot_text(scores: Mapping[str, float | Fraction], winner: str) -> str:
     """A ballot in a few words: `A 6.5, B 5, winner A`."""
-    points = ", ".join(f"{side.upper()} {round(float(score), 2):g}" for side, score in scores.items())
-    return f"{points}, winner {winner.upper() if winner in scores else winner}"
+    score_text = ", ".join(f"{side.upper()} {round(float(score), 2):g}" for side, score in scores.items())
+    return f"{score_text}, winner {winner.upper() if winner in scores else winner}"

@@ -71,7 +71,7 @@ def winner_word(winner: str) -> str:
 
 def score_line(result: RoundResult) -> list[str]:
     """The scores of a round and its winner: parts of a line, between which the transcript and the screen have bars."""
-    scores = [f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items()]
+    scores = [f"{side.upper()}: {decimals(score)}" for side, score in result.scores.items()]
     return [*scores, f"Winner: {round_winner(result)}"]
 
 
@@ -82,7 +82,7 @@ def round_winner(result: RoundResult) -> str:
 
 
 def behind_sentence(results: Iterable[RoundResult]) -> str:
-    """In which rounds the declared winner has fewer points; empty if that is so in none."""
+    """In which rounds the declared winner has the lower score; empty if that is so in none."""
     behind = [f"round {result.round} to {winner_word(result.winner)}" for result in results if result.winner_is_behind]
     return f"Against the scores: {', '.join(behind)}." if behind else ""
 
@@ -125,7 +125,7 @@ def ballot_line(parsed_ballot: ParsedBallot, scales: VoteScales) -> str:
     """The content of one ballot: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
     if parsed_ballot.label is not None:
         return scales.label_text(parsed_ballot.label, parsed_ballot.score)
-    details = [f"{side.upper()} {decimals(points)}" for side, points in parsed_ballot.scores.items()]
+    details = [f"{side.upper()} {decimals(score)}" for side, score in parsed_ballot.scores.items()]
     details += [scales.probability_text(parsed_ballot.probability)] if parsed_ballot.probability is not None else []
     word = winner_word(parsed_ballot.winner)
     return f"{word} ({', '.join(details)})" if details else word
@@ -173,7 +173,7 @@ def outcome_line(debate: DebateState, verdict: Verdict) -> str:
     if not any(SCORES in shape for shape in format.shapes.values()):
         return line
     scored = any(verdict.totals.values())
-    totals = " | ".join(f"{format.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
+    totals = " | ".join(f"{format.name_of(side)}: {decimals(score)}" for side, score in verdict.totals.items())
     line = f"{line} {totals if scored else 'No round was scored.'}"
     return f"{line}. {WINNER_BEHIND}" if verdict.winner_is_behind else line
 

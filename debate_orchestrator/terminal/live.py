@@ -356,32 +356,32 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
     """A ballot with scores: each side's bar, and each criterion for both, with the sides as they are."""
     format, turn = debate.format, schedule.turn(debate, event.turn_id)
     fields = tally.in_original_names(debate, format.shapes[turn.phase.reply], event)
-    points = read_ballot(fields, format.sides, debate.weights, format.winner_of).scores
+    scores = read_ballot(fields, format.sides, debate.weights, format.winner_of).scores
     criteria = (
         f"{format.rubric.criteria[name].title} "
         + " | ".join(decimals(Fraction(str(fields["scores"][side][name]))) for side in format.sides)
         for name in debate.criteria
     )
     return [
-        *_bars(debate, points, Fraction(str(format.rubric.max)), width),
+        *_bars(debate, scores, Fraction(str(format.rubric.max)), width),
         *paragraph("; ".join(criteria), min(width, MAX_WIDTH), "dim"),
     ]
 
 
 def totals_rows(debate: DebateState, verdict: Verdict, width: int) -> list[Text]:
-    """The points of the whole debate as bars; no rows where nothing was scored."""
+    """The totals of the whole debate as bars; no rows where nothing was scored."""
     scored = sum(bool(result.scores) for result in tally.scored_results(debate))
     maximum = scored * Fraction(str(debate.format.rubric.max))
     return _bars(debate, verdict.totals, maximum, width) if scored else []
 
 
-def _bars(debate: DebateState, points: Mapping[str, Fraction], maximum: Fraction, width: int) -> list[Text]:
-    names = {side: one_line(debate.format.name_of(side)) for side in points}
+def _bars(debate: DebateState, scores: Mapping[str, Fraction], maximum: Fraction, width: int) -> list[Text]:
+    names = {side: one_line(debate.format.name_of(side)) for side in scores}
     room = width - _NUMBER_COLUMNS
     longest = max(1, min(max(map(width_of, names.values())), room // 2))
     length = max(1, min(_MAX_BAR_COLUMNS, room - longest - 1))
     rows: list[Text] = []
-    for side, value in points.items():
+    for side, value in scores.items():
         name = padded(shortened(names[side], longest), longest)
         drawn = (bar(value / maximum, length), _side_style(debate, side))
         rows.append(Text.assemble(name, " ", drawn, (f" {decimals(value)}", "bold")))
