@@ -19,32 +19,31 @@ _SHOULD = re.compile(
     r"(?:should (?P<asked>i|we|you|they)|(?P<stated>i|we|you|they) should) (?P<what>[^?!,;:.]+)[?.]?",
     re.IGNORECASE,
 )
-_SHOULD_OTHERS = re.compile(r"should (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
 _NEGATIVE = re.compile(r"\b(?:no|not|n?ever|none|nor|neither|nobody|nothing|any(?:one|body|thing)?)\b", re.IGNORECASE)
 """A word that a `not` makes something else of: `Should no teacher carry a gun?`"""
 _NEED = re.compile(r"do (?P<who>i|we|you|they) need (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
-_DETERMINER = re.compile(r"an?|the|this|that|these|those|our|my|your|his|her|its|their", re.IGNORECASE)
-_NAME = r"(?!(?i:all|at|both|each|either|few|many|most|several|(?:every|some)(?:one|body|thing)?)\b)(?-i:[A-Z])\w+"
-"""A word with a capital that is no quantity: not all of `Everyone should own a gun.` is denied by a `not`."""
-_DOUBTFUL = re.compile(
-    r"of|in|on|at|for|to|with|from|by|about|as|into|and|but|who|whom|which|whose|\W*\w*\W.*", re.IGNORECASE
+_DETERMINER = "the|this|that|these|those|our|my|your|his|her|its|their"
+_NAME = (
+    r"(?!(?i:all|at|both|each|either|enough|few|fewer|half|less|many|more|most|only|several|(?:every|some)"
+    r"(?:one|body|thing)?)\b)(?-i:[A-Z])\w+"
 )
-"""A word after which the end of a subject can't be told."""
-_VERB_FORM = re.compile(r"\w*(?:ing|ed|[^s]s)", re.IGNORECASE)
-"""A word that is no plain verb: `selling`, `owns`."""
-_MAX_SUBJECT = 4
-_COUNTED = re.compile(r" of (?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve)(?: people)?\b", re.IGNORECASE)
-"""The end of a subject such as `our team of six`."""
-_GOES = re.compile(
-    rf"should (?P<subject>(?:{_DETERMINER.pattern}) (?:(?!(?:of|for|and|to|in)\b)\w+ )?"
-    r"(?:teams?|group|company|companies|firms?|startup|business|department|office|club|family|schools?|university"
-    r"|city|cities|country|countries|government|service|project|product|system|app|website|platform)"
+"""A word with a capital that is no quantity: not all of `Everyone should own a gun.` is denied by a `not`."""
+_SHOULD_OTHERS = re.compile(
+    rf"should (?P<subject>(?:an?|(?:{_DETERMINER})(?: (?!(?:of|for|and|to|in)\b)\w+)?)"
+    r" (?:teams?|group|company|companies|firms?|startup|business|department|office|club|family|schools?|university"
+    r"|city|cities|country|countries|state|government|council|court|board|bank|church|union|service|project|product"
+    r"|system|app|website|platform|parents|children|son|daughter|husband|wife|boss)"
+    r"(?: of (?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve)(?: people)?)?"
     rf"|{_NAME})"
-    r" (?P<predicate>(?-i:move|switch|migrate|go|change|convert|upgrade|relocate|expand|invest|rely)"
-    r" (?:from|to|into|onto|in|on|away|back) [^?!,;:.]+)\?",
+    r" (?P<predicate>(?-i:(?:move|switch|migrate|go|change|convert|upgrade|relocate|expand|invest|rely)"
+    r" (?:from|to|into|onto|in|on|away|back)"
+    r"|(?:abolish|accept|adopt|allow|ban|build|buy|choose|close|create|get|give|hire|introduce|join|keep|leave|make|open"
+    rf"|own|raise|replace|rewrite|sell|take|use|write) (?:an?|{_DETERMINER}))"
+    r" (?P<rest>[^?!,;:.]+))\?",
     re.IGNORECASE,
 )
-"""An actor or a name that goes somewhere: `Should this service move from REST to gRPC?`"""
+"""An actor or a name, and right behind it a verb of which is known what follows: `Should our family get a dog?`. An
+adverb or a quantity between them (`should always get`) would be affirmed by both positions."""
 _LATER_VERB = re.compile(
     r"\b(?:be|have|do|wait|happen|take|get|come|start|begin|stop|end|cost|need|become|remain)\b", re.IGNORECASE
 )
@@ -72,9 +71,9 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     if should := _SHOULD.fullmatch(topic):
         subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
         return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
-    if shared := _with_count(topic):
-        subject, predicate = shared
-        return dict(zip(sides, (f"{subject} should {predicate}.", f"{subject} should not {predicate}."), strict=True))
+    if (others := _SHOULD_OTHERS.fullmatch(topic)) and not _LATER_VERB.search(others["rest"]):
+        subject, what = others["subject"][0].upper() + others["subject"][1:], others["predicate"].rstrip()
+        return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
     if need := _NEED.fullmatch(topic):
         who, what = need["who"].capitalize(), need["what"].rstrip()
         return dict(zip(sides, (f"{who} need {what}.", f"{who} do not need {what}."), strict=True))
@@ -88,38 +87,6 @@ def _around(topic: str, sides: Sequence[str]) -> dict[str, str]:
     if topic.endswith(_QUESTION_MARKS):
         return {}
     return dict(zip(sides, (f"It is right that: {topic}", f"It is not right that: {topic}"), strict=True))
-
-
-def _with_count(topic: str) -> tuple[str, str] | None:
-    """As `_subject_and_predicate`, of a subject that may end with a number: `our team of six`."""
-    counted = _COUNTED.search(topic)
-    count, start = (counted[0], counted.start()) if counted else ("", 0)
-    shared = _subject_and_predicate(topic[:start] + topic[start + len(count) :])
-    if not shared or not count:
-        return shared
-    subject, predicate = shared
-    return (subject + count, predicate) if start == len(f"should {subject}") else None
-
-
-def _subject_and_predicate(topic: str) -> tuple[str, str] | None:
-    """The subject of "Should SUBJECT VERB ...?", with a capital, and the predicate; None where its end is in doubt.
-    The subject begins with a determiner or a name, and a determiner follows the verb: "Should our family get a dog?" In
-    a headline, capitals tell no name."""
-    if (goes := _GOES.fullmatch(topic)) and not _LATER_VERB.search(goes["predicate"]):
-        return goes["subject"][0].upper() + goes["subject"][1:], goes["predicate"].rstrip()
-    question = _SHOULD_OTHERS.fullmatch(topic)
-    words = question["what"].split() if question else []
-    min_words = 2 if words and _DETERMINER.fullmatch(words[0]) else 1
-    if not words or not (min_words == 2 or re.fullmatch(_NAME, words[0])):
-        return None
-    for end in range(1, min(_MAX_SUBJECT + 1, len(words) - 1)):
-        verb = words[end]
-        if _DETERMINER.fullmatch(verb) or _DOUBTFUL.fullmatch(verb):
-            return None
-        if end >= min_words and _DETERMINER.fullmatch(words[end + 1]):
-            subject = words[0][0].upper() + " ".join(words[:end])[1:]
-            return None if _VERB_FORM.fullmatch(verb) or not verb.islower() else (subject, " ".join(words[end:]))
-    return None
 
 
 def positions_for_transcript(topic: str, sides: Sequence[str]) -> dict[str, str]:
