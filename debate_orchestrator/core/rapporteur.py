@@ -174,10 +174,10 @@ def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> It
         yield f"the reply: it has {words} words; write at most {phase.target_words}, and drop what carries least."
 
 
-def _words(shape: Shape, record: Mapping[str, Any]) -> int:
+def _words(shape: Shape, data: Mapping[str, Any]) -> int:
     words = 0
-    for name in present_fields(shape, record):
-        field, values = shape[name], record[name]
+    for name in present_fields(shape, data):
+        field, values = shape[name], data[name]
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, Mapping):
                 words += _words(field.fields, value)

@@ -111,16 +111,16 @@ def _object(shape: Mapping[str, Field], value: Any, where: str, context: ShapeCo
         yield from _field(fields[name], value, name, f"{where}{name}", context)
 
 
-def _field(field: Field, record: Mapping[str, Any], name: str, where: str, context: ShapeContext) -> Iterator[_Problem]:
+def _field(field: Field, data: Mapping[str, Any], name: str, where: str, context: ShapeContext) -> Iterator[_Problem]:
     """The problems of a field of an object, on whose other fields it may depend."""
-    value, empty = record[name], empty_value(field)
+    value, empty = data[name], empty_value(field)
     is_empty = value == empty and type(value) is type(empty)
     conditional = bool(field.only_if or field.unless)
     if is_empty and (field.optional or field.per_issue):
         return
-    if conditional and not applies(field, record):
+    if conditional and not applies(field, data):
         if not is_empty:
-            yield _Problem(where, f"{short_repr(value)} must be {json.dumps(empty)}, {_why_empty(field, record)}.")
+            yield _Problem(where, f"{short_repr(value)} must be {json.dumps(empty)}, {_why_empty(field, data)}.")
     elif conditional and is_empty and field.kind != "list":  # choices and turns must name something
         yield _mismatch(where, value, f"{_expected(field, context)}, {_condition(field, 'since')}")
     elif keys := field.keys(context):
@@ -267,12 +267,12 @@ def _condition(field: Field, word: str) -> str:
     return f"{word} {join_names(conditions + exclusions, ' and ')}"
 
 
-def _why_empty(field: Field, record: Mapping[str, Any]) -> str:
+def _why_empty(field: Field, data: Mapping[str, Any]) -> str:
     """The condition under which a field must be empty, as in `since refused is true`."""
     exclusions = [
         f"{sibling} is {_literal(excluded)}"
         for sibling, excluded in field.unless.items()
-        if record.get(sibling) == excluded
+        if data.get(sibling) == excluded
     ]
     return f"since {join_names(exclusions, ' and ')}" if exclusions else _condition(field, "unless")
 

@@ -176,9 +176,9 @@ def fields_asked(shape: Mapping[str, Field], context: ShapeContext) -> Shape:
     }
 
 
-def present_fields(fields: Mapping[str, Field], record: Mapping[str, Any]) -> list[str]:
+def present_fields(fields: Mapping[str, Field], data: Mapping[str, Any]) -> list[str]:
     """The names of the fields that an object has, in the order of the shape."""
-    return [name for name in fields if name in record]
+    return [name for name in fields if name in data]
 
 
 def empty_value(field: Field) -> Any:
@@ -186,11 +186,11 @@ def empty_value(field: Field) -> Any:
     return [] if field.kind in ("choices", "turns", "list") and not (field.per_side or field.per_issue) else None
 
 
-def applies(field: Field, record: Mapping[str, Any]) -> bool:
+def applies(field: Field, data: Mapping[str, Any]) -> bool:
     """Whether a field must be filled in, given the values of its sibling fields."""
-    condition_met = all(record.get(sibling) == needed for sibling, needed in field.only_if.items())
+    condition_met = all(data.get(sibling) == needed for sibling, needed in field.only_if.items())
     return condition_met and not any(
-        record[sibling] == field.unless[sibling] for sibling in field.unless.keys() & record.keys()
+        data[sibling] == field.unless[sibling] for sibling in field.unless.keys() & data.keys()
     )
 
 

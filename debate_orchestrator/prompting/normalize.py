@@ -72,9 +72,9 @@ def normalize(
     """A reply of this shape, normalized, as a copy. `meanings` are the phrases for sides, each with the side that it
     means, or with "" if it may mean something else; `positions` are those of them that are the sides' positions."""
     normalizer = _Normalizer(shape_context, meanings, positions)
-    record = normalizer.object(shape, value, "")
+    data = normalizer.object(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
-    return NormalizedReply(record, [*normalizer.changes, *([f"and {more} more changes"] if more else [])])
+    return NormalizedReply(data, [*normalizer.changes, *([f"and {more} more changes"] if more else [])])
 
 
 def dropped_turns(changes: Iterable[str]) -> list[str]:

@@ -88,7 +88,7 @@ class ReportModel(Part):
     positions: dict[str, str]
     """Side to what it argues."""
     names: dict[str, str]
-    """Side to the name and side it is shown by: `Researcher A (Pro)`."""
+    """Side to the name and label it is shown by: `Researcher A (Pro)`."""
     seats: dict[str, str]
     """Seat to its bare name."""
     strictness: str
@@ -216,11 +216,11 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
     final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
     counting = [turn for turn in final_ballots if not turn.left_out]
-    records = [turn for turn in turns.values() if turn.kind == "record"]
+    dissent_records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
-    elsewhere = (*final_ballots, *records, *briefs)
+    elsewhere = (*final_ballots, *dissent_records, *briefs)
     after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
-    record = records[0] if records and records[0].fields else None
+    dissent_record = dissent_records[0] if dissent_records and dissent_records[0].fields else None
     in_rounds = (turn for one in rounds for turn in (*one.speeches, *one.ballots, *one.intervention_speeches))
     report = ReportModel(
         **_setup(debate),
@@ -235,11 +235,11 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         judging=judging,
         votes=tuple(VoteReport.of(vote, judging.scales.max_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
-        dissent=tuple(_disputed_claims(record.fields or {}, debate.format.sides)) if record else None,
+        dissent=tuple(_disputed_claims(dissent_record.fields or {}, debate.format.sides)) if dissent_record else None,
         unresolved_questions=tuple(_unresolved_questions(counting)),
         follow_up=tuple(_follow_up(counting)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
-        turns=(*before, *in_rounds, *after, *final_ballots, *([record] if record else []), *briefs),
+        turns=(*before, *in_rounds, *after, *final_ballots, *([dissent_record] if dissent_record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=CostsReport.of(costs_of(debate)),
         earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
@@ -248,7 +248,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         before=before,
         after=after,
         final_ballots=final_ballots,
-        dissent_turn=record.id if record else "",
+        dissent_turn=dissent_record.id if dissent_record else "",
         converged_again=debate.format.announcements.converged_again if tally.rounds_converged_again(debate) else None,
         turn_places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
@@ -439,8 +439,8 @@ def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | Non
     return VerdictReport(**{**dict(verdict), **values})
 
 
-def _disputed_claims(record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
-    for row in record["rows"]:
+def _disputed_claims(dissent_record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
+    for row in dissent_record["rows"]:
         positions = {side: row[side] for side in sides if side in row}
         claim, status, turns = row.get("claim", ""), row.get("status") or "", tuple(row.get("turns", ()))
         yield DisputedClaim(claim=claim, positions=positions, status=status, turns=turns)

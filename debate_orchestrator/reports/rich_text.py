@@ -224,26 +224,26 @@ class FieldText:
             return FieldPart("list", title, items=tuple(self._titled_parts(field.fields, value)))
         return FieldPart("line", title, phrase(self._inline(field, value), unit))
 
-    def _titled_parts(self, shape: Shape, record: Mapping[str, Any]) -> Iterator[Phrase]:
-        for name in present_fields(shape, record):
-            if record[name] not in (None, []):
-                yield phrase(f"{title_of(name)}: ", self._inline(shape[name], record[name]), _UNITS.get(name, ""))
+    def _titled_parts(self, shape: Shape, data: Mapping[str, Any]) -> Iterator[Phrase]:
+        for name in present_fields(shape, data):
+            if data[name] not in (None, []):
+                yield phrase(f"{title_of(name)}: ", self._inline(shape[name], data[name]), _UNITS.get(name, ""))
 
-    def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
+    def row(self, shape: Shape, data: Mapping[str, Any]) -> Phrase:
         """An object in one line: whom it is about, then the rest. Of several texts that come first, the first is a
         heading, or the case that the second is about, and more of them have their titles. Texts beside other values are
         quoted."""
-        present = [name for name in present_fields(shape, record) if record[name] not in (None, [])]
-        about = [self._inline(shape[name], record[name]) for name in present if _leads(shape[name])]
+        present = [name for name in present_fields(shape, data) if data[name] not in (None, [])]
+        about = [self._inline(shape[name], data[name]) for name in present if _leads(shape[name])]
         rest = [name for name in present if not _leads(shape[name])]
         cites = not _CITED.isdisjoint(present)
         has_only_texts = all(shape[name].kind == "text" for name in present)
         phrases = [
-            quotation(str(record[name]))
+            quotation(str(data[name]))
             if shape[name].kind == "text" and not has_only_texts
-            else self._inline(shape[name], record[name])
+            else self._inline(shape[name], data[name])
             if n == len(rest) and not cites
-            else self._plain(shape[name], record[name])
+            else self._plain(shape[name], data[name])
             for n, name in enumerate(rest, start=1)
         ]
         texts = sum(1 for _ in takewhile(lambda name: shape[name].kind == "text", rest))
@@ -252,7 +252,7 @@ class FieldText:
         first, *others = phrases[:texts]
         if texts > 2:
             others = [phrase(f"{title_of(name)}: ", text) for name, text in zip(rest[1:], others, strict=False)]
-        between = " " if str(record[rest[0]]).rstrip().endswith((".", "!", "?")) else ": "
+        between = " " if str(data[rest[0]]).rstrip().endswith((".", "!", "?")) else ": "
         whole = join(": ", [part for part in (join(", ", about), join(between, [first, join(" ", others)])) if part])
         more = [
             phrase(f"{title_of(name).lower()} " if shape[name].kind == "number" else "", text, _UNITS.get(name, ""))

@@ -60,7 +60,7 @@ class Game(NamedTuple):
     """None if it was not decided."""
 
 
-class Record(NamedTuple):
+class ModelResults(NamedTuple):
     """A model's results in the chosen debates."""
 
     model: str
@@ -118,18 +118,18 @@ def _result(debate: DebateRow, side: Side) -> Result | None:
     return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
 
 
-def standings(debate_rows: Sequence[DebateRow], model_games: Iterable[Game]) -> list[Record]:
+def standings(debate_rows: Sequence[DebateRow], model_games: Iterable[Game]) -> list[ModelResults]:
     """The models of these games, the best first by Elo over the chosen debates."""
     ratings = {row.model: row.rating for row in elo(debate_rows)}
     results = _results((game.model, game) for game in model_games)
-    records = [Record(model, ratings.get(model), *counts) for model, counts in results.items()]
-    return sorted(records, key=lambda record: (-(record.rating or 0.0), -(record.rate or 0.0), record.model))
+    of_models = [ModelResults(model, ratings.get(model), *counts) for model, counts in results.items()]
+    return sorted(of_models, key=lambda one: (-(one.rating or 0.0), -(one.rate or 0.0), one.model))
 
 
-def head_to_head(model_games: Iterable[Game]) -> dict[tuple[str, str], Record]:
+def head_to_head(model_games: Iterable[Game]) -> dict[tuple[str, str], ModelResults]:
     """Model and opponent to how the model did against it."""
     results = _results(((game.model, game.opponent), game) for game in model_games)
-    return {pair: Record(pair[0], None, *counts) for pair, counts in results.items()}
+    return {pair: ModelResults(pair[0], None, *counts) for pair, counts in results.items()}
 
 
 def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:
@@ -227,7 +227,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         games(real_debates, filters._replace(result=""))
     )  # a link from a number to its debates keeps the numbers
     ranking = standings(debate_rows, model_games)
-    models = [record.model for record in ranking]
+    models = [results.model for results in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
     chosen_games = games(debate_rows, filters) if by_game else ()
     debates = list({game.debate.id: game.debate for game in chosen_games}.values()) if by_game else debate_rows
