@@ -61,7 +61,7 @@ def test_no_speech_leaves_its_quote(text: str) -> None:
     must_stay_quoted(text)
 
 
-@for_each([*NASTY, "[the record] (javascript:alert(1))", "[so]\n\t(https://evil.example/x)", "so {x style='so'}"])
+@for_each([*NASTY, "[so]\n\t>" + " " * 200 + "(javascript:alert(1))", "so {x style='so'}"])
 def test_code_is_harmless_to_those_who_see_none(text: str) -> None:
     """Also where a program does not know quotes, fences or code spans, a hostile speech and its lines run nothing."""
     made = quote_speech(text) + inline_markdown(text)

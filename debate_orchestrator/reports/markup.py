@@ -41,7 +41,7 @@ _STRUCTURE = re.compile(
     r"|\[(?=_?toc_?\]|\[)"  # a table of contents; words that lead to a page within, which may show others
     r"|\](?=:)"  # definitions of links, notes and abbreviations
     rf"|\[(?P<text>{_WORDED}[^\[\]]+)\]\((?P<to>{PLAIN_ADDRESS})\)"  # the links that may stay
-    r"|\](?=\s{0,99}\()"  # all others; some programs allow blanks between
+    r"|\](?=[\s>]*\()"  # all others; some programs allow blanks between, and the marks of a quote after a line break
     r"|\\(?=[A-Za-z(\[])"  # TeX
     r"|>(?=!)"  # what is covered until it is pressed
     r"|(?<=```|~~~)(?=[ \t]*\w)|(?<=`)(?=[ \t]*(?:#!|:::))"  # the name of code: it is not shown, or the code is drawn

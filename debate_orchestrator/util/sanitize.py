@@ -48,6 +48,11 @@ _PLAIN_MARKS = frozenset(" .,;:!?()[]{}-\u2010\u2011\u2013\u2014%&/\\*#@_`~^\u00
 _LETTERS_LIKE_MARKS = re.compile("[\u0674\u141d\u141f-\u1426\u144a\u144b\u16cc\ua78b\ua78c\ufc5e-\ufc63\ufe70-\ufe7e]")
 """Letters that look like quotation marks: the saltillo, strokes of the Canadian syllabics, a rune, a high hamza, and
 Arabic marks that stand alone."""
+_HEBREW = re.compile(
+    "[\u05d0-\u05f2][\u05d0-\u05f2\u0300-\u036f\u0591-\u05c7\u180b-\u180f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f"
+    "\U000e0100-\U000e01ef]*"
+)
+"""A run of Hebrew letters with the marks on them."""
 _ORNAMENTS = "\u275b\u275c\u275d\u275e\u2760\U0001f676\U0001f677\U0001f678"
 """Pictures of quotation marks."""
 _MODIFIERS = re.compile(
@@ -101,7 +106,14 @@ def without_quotation_marks(text: str) -> str:
         elif not (base.isalnum() and _fits(char, base)):
             base = ""
         characters.append(char if base else "'")  # nor does a mark stay behind what does not
-    return sanitize(re.sub("['`]{2,}", "'", "".join(characters)))  # a joiner may stand before an apostrophe now
+    line = _HEBREW.sub(_without_yods_alone, "".join(characters))
+    return sanitize(re.sub("['`]{2,}", "'", line))  # a joiner may stand before an apostrophe now
+
+
+def _without_yods_alone(hebrew: re.Match[str]) -> str:
+    """An apostrophe for yods that touch no other letter of Hebrew: two of them look like a quotation mark."""
+    letters = re.sub("[^\u05d0-\u05f2]", "", hebrew[0]).replace("\u05f2", "\u05d9\u05d9")
+    return "'" if len(letters) > 1 and set(letters) == {"\u05d9"} else hebrew[0]
 
 
 def looks_like_quotation_mark(char: str) -> bool:
