@@ -49,7 +49,8 @@ def test_a_short_ballot(here: Path) -> None:
     }
     assert len(script.asked) == 7
     assert script.asked[0].text == ("Scores: Researcher A: Argument quality, Use of evidence, Directness of rebuttals")
-    assert script.asked[2].choices[0] == ("a", "Researcher A")
+    assert script.asked[2].choices[0] == ("a", "Researcher A: Indent with tabs.")
+    assert "Winner: a, Researcher A: Indent with tabs." in script.text
     assert "Strongest: Researcher A: (not given) (not asked)" in script.text
 
 

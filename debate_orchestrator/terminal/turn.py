@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import CallIntended, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.turn import OnEvent
-from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.briefs import Brief, positions_shown
 from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint
 from debate_orchestrator.prompting.person_turns import (
     ALL_ASKED,
@@ -154,7 +154,12 @@ class TurnForm(Form):
         entries = transcript_entries.entries_for(debate, turn)
         meanings = {entry.turn.id: debate.format.heading_of(entry.turn) for entry in entries}
         meanings |= debate.format.rubric.convergence
-        self._meanings = meanings | {side: debate.format.name_of(side) for side in shape_context.sides}
+        # Something that is debated may be called A, and not be what the side a argues for.
+        positions = positions_shown(debate, turn)
+        self._side_meanings = {
+            side: f"{debate.format.name_of(side)}: {one_line(positions[side])}" for side in shape_context.sides
+        }
+        self._meanings = meanings | self._side_meanings
 
     async def run(self) -> str:
         """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
@@ -173,6 +178,11 @@ class TurnForm(Form):
 
     def name(self, part: str) -> str:
         return part_name(part, self.shape_context, self._person_turn.debate.format)
+
+    def answer_text(self, question: FormQuestion) -> str:
+        text = super().answer_text(question)
+        meaning = self._side_meanings.get(text) if question.field.kind == "choice" else None
+        return f"{text}, {meaning}" if meaning else text
 
     def computed(self, answers: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
         return computed_answers(self._person_turn.debate, self._person_turn.turn, answers)
