@@ -315,7 +315,7 @@ def test_a_flood_is_heard_like_anything_else(piece: str) -> None:
     rules = loader.load("question")
     for text in (piece * (replies.MAX_SIZE // len(piece)), piece + " " * (replies.MAX_SIZE - 20) + "quote thinking x"):
         said = visible_text.make_visible(
-            public_text(text, rules.private), None, quotes=rules.quotes, context_texts=["so it is"]
+            public_text(text, rules.private_tag), None, quotes=rules.quotes, context_texts=["so it is"]
         ).text
         assert CODE not in sanitize.without_block_marker(Mirror(rules).text(said), CODE)
         assert not visible_text.writes_lines_for(said, ["Debater B"])
