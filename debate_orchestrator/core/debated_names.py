@@ -24,13 +24,15 @@ _EDGE = (
 )
 """Where a word begins or ends, also within one that is joined of several: `iPhone15Pro`, `ProMax`, `PROfessional`."""
 _NO_NOUN = (
-    r"(?:again|against|also|am|and|are|as|at|be|because|been|before|but|by|can|cannot|could|did|do|does|during|first|for|from|had|has|"
-    r"have|he|her|here|his|how|however|if|in|into|is|it|itself|less|like|may|might|more|must|neither|never|no|nor|not|now|of|on|only|"
-    r"or|our|per|rather|shall|she|should|since|so|still|than|that|the|then|there|therefore|they|this|though|thus|to|too|twice|"
-    r"under|until|upon|versus|via|vs|was|we|were|when|where|whereas|which|while|who|whose|why|will|with|without|won|would|"
-    r"yet|you)(?![\w-])"
+    r"(?:(?!one|once|eu)[aeio]|(?:"
+    r"be|because|been|before|but|by|can|cannot|could|did|do|does|during|first|for|from|had|has|"
+    r"have|he|her|here|his|how|however|less|like|may|might|more|must|neither|never|no|nor|not|"
+    r"now|per|rather|shall|she|should|since|so|still|than|that|the|then|there|therefore|they|this|"
+    r"though|thus|to|today|tomorrow|too|twice|under|until|upon|versus|via|vs|was|we|were|when|"
+    r"where|whereas|which|while|who|whose|why|will|with|without|won|would|yet|you"
+    r")(?![\w-]))"
 )
-"""Words that follow a name, and no article."""
+"""The beginning of a word that follows a name, and no article."""
 _PAST = (
     r"(?:ate|beat|became|began|bent|bet|bit|blew|bore|bought|bound|bred|broke|brought|built|burnt|came|cast|caught|"
     r"chose|cost|crept|cut|dealt|drank|drew|drove|dug|fed|fell|felt|fled|flew|forbade|forgot|fought|found|froze|gave|"
@@ -44,7 +46,7 @@ _SMALL_ARTICLE = rf"(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_NO_NOUN}))[\"“‘«]?[^
 _ARTICLE = (
     # `A carbon tax`, at the beginning of a text, a paragraph, a sentence or an item of a list
     r"(?m:(?:\A|(?<=[.!?][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
-    rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed|ly)(?![\w’'-])|(?!one|once|eu)[aeio])[^\W\d_]{{2,}}))"
+    rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed|ly)(?![\w’'-]))[^\W\d_]{{2,}}))"
     rf"|{_SMALL_ARTICLE}"
 )
 _MAX_SHORT = 300

@@ -241,6 +241,8 @@ COULD_NAME = [
         "Is the F-35A the better F-35?",
         "Is A4 a size?",
         "Is vitamin B12 safe?",
+        "Choose option a over option c",
+        "variant a today",
     ),
     *(f"{before}A {verb}" for before in ("", "- ", "So it is. ", "vendor\n") for verb in VERBS),
 ]
