@@ -20,6 +20,7 @@ from reply_codes import coded
 from small_tournaments import OPUS, runner, statuses
 from started import started
 
+from debate_orchestrator import resume
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import CallFailed, CallIntended, Event
 from debate_orchestrator.core.fold import fold
@@ -32,7 +33,7 @@ from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.run import TournamentRun
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, BadSettings
 
 CALLS = 8
 """Of a debate in the panel format with two judges."""
@@ -135,10 +136,14 @@ def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) 
 
 
 def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
-    """Without batches of its own, a run takes the results of an earlier run's and makes only the other calls."""
+    """Without batches of its own, a run takes the results of an earlier run's and makes only the other calls. A debate
+    that is resumed alone would ask for them again: that is refused, with the command that takes them."""
     held = small_tournaments.tournament(topics=1, rehearse=False)
     stopped(held, server)
     begun = len(server.batch_paid)
+    with pytest.raises(BadSettings, match="are in batches") as refused:
+        asyncio.run(resume(held.journal_path(held.schedule[0].id)))
+    assert f"`debate tournament resume {held.folder}`" in str(refused.value) and server.requests == []
     run = small_tournaments.run_tournament(held, batches=batches(held, creates_batches=False))
 
     assert set(statuses(run)) == {"complete"} and len(server.batch_paid) == begun

@@ -17,6 +17,7 @@ from types import TracebackType
 from pydantic import ValidationError
 
 from debate_orchestrator.core import rapporteur, schedule
+from debate_orchestrator.core.costs import calls_under_way
 from debate_orchestrator.core.events import (
     MAX_QUESTION_LENGTH,
     Event,
@@ -38,10 +39,10 @@ from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
-from debate_orchestrator.storage.cluster_note import must_be_run_here
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.under_way import must_be_run_here
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
@@ -171,7 +172,7 @@ def continue_debate(
     risks of the journal: those of its report, and of the turns that are due after the changes. The caller must have
     consent to what its own changes add. Nothing is written, and no provider is made, before `require_consent` returns.
     Raises what it and `changes` raise, OutOfTurn for a change that does not fit, BadSettings if workers of a database
-    may have the debate, and BadJournal, LockedJournal or DamagedJournal."""
+    may have the debate or batches its replies, and BadJournal, LockedJournal or DamagedJournal."""
     path = os.fspath(journal)
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
     with session.journal.closed_on_failure():
@@ -181,7 +182,7 @@ def continue_debate(
             new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
         risks_found = risks.of_journal_name(path)
         if (events or new_state.due) and new_state.opened.earlier_debate is None:
-            must_be_run_here(path)
+            must_be_run_here(path, awaits_replies=any(calls_under_way(new_state, turn.id) for turn in new_state.due))
         if new_state.due:
             risks_found += risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
         require_consent(session.journal, risks_found)

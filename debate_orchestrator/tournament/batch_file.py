@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from debate_orchestrator.storage.files import append_line, sync_folder, write_errors
+from debate_orchestrator.storage.under_way import BATCHES
 from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, open_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, JournalWriteError
 
 _LOG = logging.getLogger(__name__)
-BATCHES = "batches.jsonl"
 _BEGINNING = b'{"batch": "'
 
 
@@ -154,9 +154,3 @@ class BatchFile:
                 add = f"Add this line to {name_of(self.path)} before you resume: {json.dumps(line)}"
                 _LOG.warning("%s %s", error.problems[0], add)
         os.close(self._handle)
-
-
-def has_batches(folder: str) -> bool:
-    """Whether a tournament's folder has a record of batches that is not empty."""
-    path = os.path.join(folder, BATCHES)
-    return os.path.lexists(path) and os.lstat(path).st_size > 0

@@ -19,7 +19,7 @@ from debate_orchestrator.core.former_names import keys_of_today
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
-from debate_orchestrator.storage import cluster_note
+from debate_orchestrator.storage import under_way
 from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -49,15 +49,14 @@ from debate_orchestrator.util.errors import FORMER_NAMES, BadFile, BadJournal, B
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
 
-SPEC, DEBATES = "tournament.json", cluster_note.DEBATES
-"""The resolved spec in a tournament's folder, and the folder of its journals."""
+SPEC, DEBATES = under_way.SPEC, under_way.DEBATES
 IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """The files that the report of a tournament adds to its folder."""
 LOCK = ".lock"
 """The file by which a process keeps a folder. Its name is hidden, so it does not count among what a folder holds."""
-_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, cluster_note.NAME, LOCK)
+_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, under_way.CLUSTER, LOCK)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""

@@ -26,10 +26,10 @@ from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
-from debate_orchestrator.storage.cluster_note import must_not_be_elsewhere
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.under_way import must_not_be_elsewhere
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, is_begun
 from debate_orchestrator.tournament.plan import ScheduledDebate

@@ -18,6 +18,7 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.under_way import has_batches, must_not_be_in_batches
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import (
@@ -176,7 +177,6 @@ def _must_be_callable(spec: TournamentSpec, arguments: argparse.Namespace) -> No
 
 def _batches(tournament: Tournament, arguments: argparse.Namespace) -> Batches | None:
     """The batches of a run; without --batch, those of an earlier run, whose results are paid for."""
-    from debate_orchestrator.tournament.batch_file import has_batches
     from debate_orchestrator.tournament.batches import Batches
 
     if not arguments.batch and not has_batches(tournament.folder):
@@ -195,13 +195,10 @@ async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Names
 
 def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str) -> int:
     """The same with workers: queues the debates, shows how far they are, and fetches their journals."""
-    from debate_orchestrator.tournament.batch_file import has_batches
     from debate_orchestrator.tournament.cluster.database import must_be_installed
 
     folder = run.tournament.folder
-    if has_batches(folder):
-        problem = "calls of this tournament are in batches, and workers would pay for them again."
-        raise BadSettings(problem, hint=f"`{command('tournament resume', folder)}`, which takes them")
+    must_not_be_in_batches(folder)
     must_be_installed()
     run.read_journals()
     numbers, interrupted = coroutines.run(_queue_and_watch(run, arguments, url))

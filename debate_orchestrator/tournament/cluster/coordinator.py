@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from debate_orchestrator.storage.cluster_note import must_not_be_elsewhere, note_cluster, remove_note
 from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
+from debate_orchestrator.storage.under_way import must_not_be_elsewhere, note_cluster, remove_note
 from debate_orchestrator.tournament.cluster.database import (
     RETRY_SECONDS,
     Database,

@@ -1,5 +1,5 @@
-"""The note in a tournament's folder that workers of a database may have its debates: run on this machine as well, they
-would be paid for twice."""
+"""What in a tournament's folder says that its debates are under way elsewhere, where they would be paid for twice if
+they were run here: a note that workers of a database may have them, and the record of batches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, quoted
 
-NAME, DEBATES = "cluster.txt", "debates"
-"""The note in a tournament's folder, and the folder of its journals."""
+SPEC, DEBATES, CLUSTER, BATCHES = "tournament.json", "debates", "cluster.txt", "batches.jsonl"
+"""In a tournament's folder: its resolved spec, the folder of its journals, the note, and the record of batches."""
 _HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
 """The first line of the note, without which the file is a person's. The second is the address of the database. It is
 shown and compared, and stands in no command to copy: a folder from elsewhere must not choose where a password goes."""
@@ -26,26 +26,43 @@ def note_cluster(folder: str, address: str) -> None:
     BadSettings if another database is noted."""
     must_not_be_elsewhere(folder, address)
     if _noted(folder) is None:
-        write_new(os.path.join(folder, NAME), f"{_HEAD}\n{address}\n")
+        write_new(os.path.join(folder, CLUSTER), f"{_HEAD}\n{address}\n")
 
 
 def remove_note(folder: str) -> None:
     """Removes the note, since no debates are queued any more. A person's file stays."""
     if _noted(folder) is not None:
-        os.unlink(os.path.join(folder, NAME))
+        os.unlink(os.path.join(folder, CLUSTER))
 
 
-def must_be_run_here(journal: str) -> None:
-    """As `must_not_be_elsewhere`, for one debate, which may be in the folder of a tournament."""
+def must_be_run_here(journal: str, *, awaits_replies: bool = False) -> None:
+    """As `must_not_be_elsewhere`, for one debate, which may be in the folder of a tournament; where it awaits replies,
+    as `must_not_be_in_batches` too."""
     debates = os.path.dirname(os.path.realpath(journal))
     if os.path.basename(debates) == DEBATES:
-        must_not_be_elsewhere(os.path.relpath(os.path.dirname(debates)))
+        folder = os.path.relpath(os.path.dirname(debates))
+        must_not_be_elsewhere(folder)
+        if awaits_replies and os.path.lexists(os.path.join(folder, SPEC)):  # a user's file may have that name elsewhere
+            must_not_be_in_batches(folder)
+
+
+def has_batches(folder: str) -> bool:
+    """Whether a tournament's folder has a record of batches that is not empty."""
+    path = os.path.join(folder, BATCHES)
+    return os.path.lexists(path) and os.lstat(path).st_size > 0
+
+
+def must_not_be_in_batches(folder: str) -> None:
+    """Raises BadSettings, with the command that takes them, if batches may have calls of a folder's tournament."""
+    if has_batches(folder):
+        problem = "calls of this tournament are in batches, and would be paid for again outside of them."
+        raise BadSettings(problem, hint=f"`{command('tournament resume', folder)}`, which takes them")
 
 
 def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
     """Raises BadSettings, with the command that fetches them, if workers of a database may have debates of the
     tournament in a folder, other than the database at `address`."""
-    noted, note = _noted(folder), name_of(os.path.join(folder, NAME))
+    noted, note = _noted(folder), name_of(os.path.join(folder, CLUSTER))
     if noted is None or noted == (address and redact(address)):
         return
     problem = f"{note} says that workers of {quoted(noted)} may have these debates: here they would be paid for again."
@@ -55,7 +72,7 @@ def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
 
 def _noted(folder: str) -> str | None:
     """The address of the database that is noted; None without a note."""
-    path = os.path.join(folder, NAME)
+    path = os.path.join(folder, CLUSTER)
     try:
         with open(path, "rb", opener=open_regular) as file:
             head, address, *_ = [*file.read(_MAX_LENGTH).decode("utf-8", "replace").splitlines(), "", ""]
