@@ -89,7 +89,7 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"settings__retry_for": -1.0}, "retry_for"),
         ({"settings__quorum": 10**30}, "quorum"),
         ({"seed": 10**30}, "seed"),
-        ({"format__rounds__max_if_insisted": 10**30}, "max_if_insisted"),
+        ({"format__round_limits__max_if_insisted": 10**30}, "max_if_insisted"),
         ({"format__round__0__max_tokens": -1}, "max_tokens"),
         ({"format__quotes": {"min_words": 10**9}}, "min_words"),
         ({"format__rubric__criteria__argument_quality__title": "x\n\n# Winner: B"}, "title"),

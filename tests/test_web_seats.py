@@ -385,7 +385,7 @@ def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None
     assert closed.status_code == 303, plain(closed.text)
 
     assert "Ended early: the verdict comes next." in visitor.text(address)
-    assert [one.question for one in state().questions] == ["What would it cost?"]
+    assert [one.question for one in state().floor_questions] == ["What would it cost?"]
     assert state().ended_after is not None
 
 
