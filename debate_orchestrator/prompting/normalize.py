@@ -49,7 +49,7 @@ _OF_WINNER = re.compile(r"^winner | (?:wins|won|is the winner)$")
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
-_NO_WINNER = (_NO_OPTION | {"both"}) - {"no"}
+_NO_WINNER = (_NO_OPTION | {"both"}) - {"no", ""}
 """What may say that neither side won, also where it is a position. So may a position before `won`."""
 
 
