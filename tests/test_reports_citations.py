@@ -187,6 +187,7 @@ def test_a_title_cannot_claim_another_host() -> None:
         ("github.com\u2215x.evil.example", "github.xn--comx-id9a.evil.example"),
         ("g\u0456thub.com", "xn--gthub-n2e.com"),
         ("\u24d4vil\u3002example", "evil.example"),
+        ("\u0456" * 64, "\u0456" * 64),  # no host has so long a name
     ):
         assert link(f"https://{typed}/é", "GitHub").endswith(f" ({host})")
         (span,) = address(f"https://{typed}:80/é")

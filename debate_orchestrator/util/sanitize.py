@@ -70,6 +70,8 @@ LOOK_ALIKES = str.maketrans(
 )
 """Small letters of Cyrillic and Greek, and the Latin ones that they, or their capitals, look like."""
 MAX_ADDRESS_LENGTH = 200
+_MAX_LABEL_LENGTH, _MAX_HOST_LENGTH = 63, 260
+"""Characters of a part of a host's name, and of a host with its port. To encode more would take long."""
 _MAX_MARKS = 8
 
 
@@ -142,12 +144,15 @@ def with_ascii_host(url: str) -> str:
         host = urllib.parse.urlsplit(url).netloc
     except ValueError:
         return url
+    if len(host) > _MAX_HOST_LENGTH:
+        return url
     plain = normalize_unicode(host).replace("\u3002", ".")  # which ends a label in Chinese
     return url.replace(host, re.sub(r"[^.:@\[\]]+", _ascii_label, plain), 1)
 
 
 def _ascii_label(label: re.Match[str]) -> str:
-    return label[0] if label[0].isascii() else f"xn--{label[0].lower().encode('punycode').decode()}"
+    is_kept = label[0].isascii() or len(label[0]) > _MAX_LABEL_LENGTH
+    return label[0] if is_kept else f"xn--{label[0].lower().encode('punycode').decode()}"
 
 
 def is_visible(char: str) -> bool:
