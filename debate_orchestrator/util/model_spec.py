@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from itertools import chain, count
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, count, repeat
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -120,10 +120,11 @@ def public_names(specs: Iterable[str], named: Mapping[str, str] | None = None) -
     """Each spec to a name of its own: its `public_name`, with a number where another program has it. `named` holds
     those that have a name already."""
     names = dict(named or {})
+    taken, unused = set(names.values()), dict[str, Iterator[str]]()
     for spec in specs:
         if spec not in names:
-            shown, taken = public_name(spec), set(names.values())
-            names[spec] = next(
-                name for name in chain([shown], (f"{shown} ({n})" for n in count(2))) if name not in taken
-            )
+            shown = public_name(spec)
+            numbered = (f"{name} ({n})" for name, n in zip(repeat(shown), count(2)))
+            names[spec] = next(name for name in unused.setdefault(shown, chain([shown], numbered)) if name not in taken)
+            taken.add(names[spec])
     return names
