@@ -123,7 +123,7 @@ QUOTED = {  # a bar stands for a character that is not seen
     "x\n\n:   # head": "> x\n>\n> ¦:   # head",
     "a\n:-:": "> a\n> :-:",
     "\\input{x} $$": "> \\¦input¦{¦x¦}¦ ¦\\$¦¦\\$¦",
-    "```\nx": "> ```\n> x\n> ```",
+    "```\n[x](https://a.b)": "> ```\n> [x]¦(https://a.b)\n> ```",
     "!so\n> !so": "> ¦!so\n> > ¦!so",
     "~~~# 12\nx": "> ~~~\n> ¦# 12\n> x\n> ~~~",
     "````---": "> ````\n> ¦---\n> ````",

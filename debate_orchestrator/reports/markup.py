@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby, takewhile
 from operator import itemgetter
 from urllib.parse import quote, urlsplit
@@ -69,14 +70,15 @@ def quote_speech(text: str) -> str:
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
     if not safe_text.strip():
         return ""
-    text_lines = _apart(_HEADING.sub(rf"\g<0>{_JOINER}", safe_text)).split("\n")
-    lines = [f"> {line}" if line.strip() else ">" for line in text_lines]
+    parted = _HEADING.sub(rf"\g<0>{_JOINER}", safe_text)
+    text_lines, code_lines = (_apart(parted, is_code=is_code).split("\n") for is_code in (False, True))
+    lines, quoted_code = ([f"> {line}" if line.strip() else ">" for line in part] for part in (text_lines, code_lines))
     tokens = layout.of_speech("\n".join(lines))  # quoted, since that moves what stands after a tab
     blocks = list(layout.code_blocks(tokens))
     is_clear = _is_clear(lines, blocks)
     if tokens and (is_clear or not any("$" in line for start, after, _ in blocks for line in lines[start:after])):
-        return "\n".join(_lines(lines, blocks, is_clear=is_clear))
-    return "\n".join(f">     {line}" if line.strip() else ">" for line in text_lines)
+        return "\n".join(_lines(lines, quoted_code, blocks, is_clear=is_clear))
+    return "\n".join(f">     {line}" if line.strip() else ">" for line in code_lines)
 
 
 def _is_clear(lines: list[str], blocks: Iterable[tuple[int, int, str]]) -> bool:
@@ -87,10 +89,12 @@ def _is_clear(lines: list[str], blocks: Iterable[tuple[int, int, str]]) -> bool:
     return all(number in ends for number, line in enumerate(lines) if re.search("```|~~~", line))
 
 
-def _lines(lines: list[str], blocks: Iterable[tuple[int, int, str]], *, is_clear: bool) -> list[str]:
-    """The lines of a quoted speech without formulas. The name of a code block, which no program shows, is its first
-    line. A blank line is before a block, and one that is left open is closed, without which it is no code to some
-    programs."""
+def _lines(
+    lines: list[str], quoted_code: list[str], blocks: Iterable[tuple[int, int, str]], *, is_clear: bool
+) -> list[str]:
+    """The lines of a quoted speech without formulas, in blocks those of `quoted_code`. The name of a code block, which
+    no program shows, is its first line. A blank line is before a block, and one that is left open is closed, without
+    which it is no code to some programs."""
     quoted, end = list[str](), 0
     for start, after, fence in blocks:
         before, _, name = lines[start].partition(fence)
@@ -99,7 +103,7 @@ def _lines(lines: list[str], blocks: Iterable[tuple[int, int, str]], *, is_clear
         quoted += _without_formulas(lines[end:start], is_clear=is_clear)
         quoted += [">"] if before == "> " and quoted and quoted[-1].strip(" >") else []
         quoted += [before + fence, *([indent + name] if name else [])]
-        quoted += lines[start + 1 : after]
+        quoted += quoted_code[start + 1 : after]
         if after == start + 1 or not re.fullmatch(rf"[ \t>]*{fence}+[ \t]*", lines[after - 1]):
             quoted.append(indent + fence)
         end = after
@@ -132,16 +136,19 @@ def _dollar(sign: re.Match[str]) -> str:
     return rf"{sign[1][:backslashes]}{_JOINER}\${_JOINER}"
 
 
-def _apart(text: str) -> str:
-    """A text in which no markdown structure begins. Braces, which could begin attributes, are set apart."""
-    return re.sub("[{}]", rf"{_JOINER}\g<0>{_JOINER}", _STRUCTURE.sub(_separated, text))
+def _apart(text: str, *, is_code: bool = False) -> str:
+    """A text in which no markdown structure begins, and no link either if `is_code`. Braces, which could begin
+    attributes, are set apart."""
+    separated = partial(_separated, is_code=is_code)
+    return re.sub("[{}]", rf"{_JOINER}\g<0>{_JOINER}", _STRUCTURE.sub(separated, text))
 
 
-def _separated(found: re.Match[str]) -> str:
+def _separated(found: re.Match[str], *, is_code: bool = False) -> str:
     """What was found with a word joiner after it; a link that may stay is made again."""
     if found["to"] is None:
         return f"{found[0]}{_JOINER}"
-    return _link(_STRUCTURE.sub(_separated, found["text"]), found["to"])
+    words = _STRUCTURE.sub(_separated, found["text"])
+    return f"[{words}]{_JOINER}({found['to']})" if is_code else _link(words, found["to"])
 
 
 def _link(text: str, url: str) -> str:
@@ -223,7 +230,7 @@ def _pieces(tokens: Iterator[Token]) -> Iterator[tuple[bool, str]]:
     struck, before = 0, ""
     for token in tokens:
         if token.type == "code_inline" and not set(token.content) & set("`|"):
-            yield True, _apart(f"`{token.content}`")
+            yield True, _apart(f"`{token.content}`", is_code=True)
         elif token.type == "code_inline":
             yield False, f"{token.markup}{token.content}{token.markup}"
         elif token.tag == "s":
