@@ -187,7 +187,10 @@ def test_rounds_that_do_not_count_are_not_in_the_table(first: str, last: str) ->
         else event
         for event in events[index:]
     ]
-    report = build_report(entries([*events[:index], Reassigned(seat="judge", specs=(last,)), *given]))
+    events = [*events[:index], Reassigned(seat="judge", specs=(last,)), *given]
+    report = build_report(entries(events))
+    scores = [line.text for line in announcements(fold(events)) if line.kind == "scores"]
+    assert scores[0 if last == REAL else 1] == f"Round {1 if last == REAL else 2}: no ballot counts."
     assert [round_report.result is not None for round_report in report.rounds] == [first == REAL, last == REAL]
     assert "| **Total** | **7** | **6** |" in markdown.render(report)
     assert [vote.absent for vote in report.votes] == [first != REAL, last != REAL, last != REAL]

@@ -263,10 +263,13 @@ def is_left_out(debate: DebateState, round: int) -> bool:
     return judged is not None and judged.by_stand_ins and not stand_ins_count(debate)
 
 
+def counted_result(debate: DebateState, round: int) -> RoundResult | None:
+    """The result of a round that counts."""
+    return None if is_left_out(debate, round) else result(debate, round)
+
+
 def results(debate: DebateState) -> list[RoundResult]:
-    """The results of the rounds that count."""
-    rounds = [n for n in range(1, debate.rounds + 1) if not is_left_out(debate, n)]
-    return [judged for n in rounds if (judged := result(debate, n)) is not None]
+    return [judged for n in range(1, debate.rounds + 1) if (judged := counted_result(debate, n)) is not None]
 
 
 def scored_results(debate: DebateState) -> list[RoundResult]:

@@ -354,7 +354,7 @@ def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
 def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> RoundReport:
     round_turns = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
     ballots = [turn for turn in round_turns if turn.judging and debate.shape(turn) is not None]
-    votes, result = tuple(tally.votes(debate, n)), None if tally.is_left_out(debate, n) else tally.result(debate, n)
+    votes, result = tuple(tally.votes(debate, n)), tally.counted_result(debate, n)
     intervention_speeches = tuple(turns[turn.id] for turn in round_turns if turn.phase.triggered_by)
     quorum = debate.opened.settings.quorum
     return RoundReport(
