@@ -200,8 +200,9 @@ def test_swapped_positions_swap_names_and_texts_too() -> None:
         _final_brief_check_rapporteur={"findings": []},
     )
     run = partial(debated, say=say, cast={**cast, "rapporteur": ("host",)}, rounds=1, issues=True, brief=True)
-    made = compared(run("1"), run("2", positions=SWAPPED))
+    made = compare([("one.jsonl", run("1")), ("t\u202ewo.jsonl", run("2", positions=SWAPPED))])
 
+    assert [row[1] for row in made.runs.rows] == ["one.jsonl", r"'t\u202ewo.jsonl'"], "no name looks like another"
     assert [row[5] for row in made.runs.rows] == [
         "Researcher A: command:cat-lover, Researcher B: command:dog-lover",
         "Researcher A: command:dog-lover, Researcher B: command:cat-lover",

@@ -27,6 +27,7 @@ from debate_orchestrator.reports.reviews import FINAL
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import named_by, winner_word
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import printable_path
 from debate_orchestrator.util.numbers import decimals, percent
 from debate_orchestrator.util.sanitize import quoted
 
@@ -233,7 +234,9 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
         judges = ", ".join(report.judged_by)
         rounds = f"{report.rounds_completed} / {report.rounds_asked}" if report.rounds_asked else ""
         title = report.format.title
-        rows.append((str(run.number), run.path, report.status, title, rounds, spoke, judges, report.date))
+        rows.append(
+            (str(run.number), printable_path(run.path), report.status, title, rounds, spoke, judges, report.date)
+        )
     return plain_table(("Run", "Journal", "State", "Format", "Rounds", "Speakers", "Judges", "Date"), rows)
 
 
