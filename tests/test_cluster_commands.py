@@ -20,7 +20,9 @@ from started import started
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.cluster import database as database_module
+from debate_orchestrator.tournament.cluster.coordinator import Coordinator
 from debate_orchestrator.tournament.cluster.database import open_database
+from debate_orchestrator.tournament.cluster.jobs import enqueue
 from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.util.data import to_yaml
@@ -189,6 +191,35 @@ def test_an_upload_beside_a_worker_writes_nothing(url: str) -> None:
             return await database.rows("SELECT n, line FROM lines ORDER BY n")
 
     assert asyncio.run(lines_after_an_upload()) == before
+
+
+def test_the_lines_of_another_debate(url: str) -> None:
+    """A journal that the database has under the id of another debate is not written to the folder; all others are. A
+    run that has nothing to do leaves the note there while another run's debates are queued."""
+    held = small_tournaments.tournament("first", topics=1)
+    run = small_tournaments.run_tournament(held)
+    one, other = (scheduled.id for scheduled in held.schedule[:2])
+    fetched: list[str] = []
+
+    async def play() -> Coordinator:
+        async with open_database(url, print) as stored:
+            first = Coordinator(stored, held)
+            await first.upload(run)
+            await enqueue(stored, first.id, [(one, True)])
+            await first.run()
+            assert Path("first", "cluster.txt").exists()
+            await stored.execute("DELETE FROM lines WHERE debate = %(other)s", other=other)
+            copy = "INSERT INTO lines SELECT tournament, %(other)s, n, line FROM lines WHERE debate = %(one)s"
+            await stored.execute(copy, one=one, other=other)
+            second = Coordinator(stored, small_tournaments.tournament("second", topics=1), on_fetched=fetched.append)
+            await second.fetch_all()
+            return second
+
+    second = asyncio.run(play())
+
+    assert sorted(fetched) == sorted(scheduled.id for scheduled in held.schedule if scheduled.id != other)
+    assert not Path(second.tournament.journal_path(other)).exists() and [*second.unusable] == [other]
+    assert f"{other} is the journal of another debate" in second.unusable[other].why[0]
 
 
 @pytest.mark.slow

@@ -340,30 +340,6 @@ def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monke
     assert 0.1 + 0.4 + 0.2 - 0.1 - 0.4 - 0.2 < 0 and asyncio.run(play()) == 0
 
 
-def test_the_lines_of_another_debate(postgres_server: Postgres, database: str, here: Path) -> None:
-    """A journal that the database has under the id of another debate is not written to the folder; all others are."""
-    held = small_tournaments.tournament("first", topics=1)
-    run = small_tournaments.run_tournament(held)
-    one, other = (scheduled.id for scheduled in held.schedule[:2])
-    fetched: list[str] = []
-
-    async def play() -> Coordinator:
-        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
-            await Coordinator(stored, held).upload(run)
-            await stored.execute("DELETE FROM lines WHERE debate = %(other)s", other=other)
-            copy = "INSERT INTO lines SELECT tournament, %(other)s, n, line FROM lines WHERE debate = %(one)s"
-            await stored.execute(copy, one=one, other=other)
-            second = Coordinator(stored, small_tournaments.tournament("second", topics=1), on_fetched=fetched.append)
-            await second.fetch_all()
-            return second
-
-    second = asyncio.run(play())
-
-    assert sorted(fetched) == sorted(scheduled.id for scheduled in held.schedule if scheduled.id != other)
-    assert not Path(second.tournament.journal_path(other)).exists() and [*second.unusable] == [other]
-    assert f"{other} is the journal of another debate" in second.unusable[other].why[0]
-
-
 def test_a_tournament_that_was_removed(postgres_server: Postgres, database: str) -> None:
     """A worker that reads the spec of a tournament which another has just removed says so, and goes on."""
 

@@ -189,7 +189,8 @@ class Coordinator:
         """Returns when no more debates can be completed for now, and what there is of them was fetched."""
         await self._run_passes()
         await self.database.retried_until_reached(self.fetch_all)
-        if not self.unusable.keys() & self.statuses.keys():
+        unfinished = await self.database.retried_until_reached(lambda: count_unfinished(self.database, self.id))
+        if not unfinished and not self.unusable.keys() & self.statuses.keys():  # another run may have queued some
             remove_note(self.tournament.folder)
 
     async def _run_passes(self) -> None:
