@@ -17,6 +17,7 @@ from corpus import for_each
 from postgres import Line, Postgres, line
 from started import started
 
+from debate_orchestrator.storage import under_way
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.cluster import database as database_module
@@ -118,7 +119,7 @@ def test_what_workers_may_have_is_not_run_alone(debate: Run, url: str, postgres_
     assert [ran.code for ran in refused] == [2] * 6, [ran.err for ran in refused]
     for ran in refused:
         assert f"workers of “{url}” may have these debates" in ran.err, ran.err
-        assert "`debate tournament resume --cluster URL out` fetches them" in ran.err, ran.err
+        assert "`debate tournament resume --cluster URL out`, which fetches them" in ran.err, ran.err
     assert fetched.code == 0 and debate(*resume).code == 0 and begun.exists()
 
 
@@ -136,6 +137,9 @@ def test_a_users_file_by_the_name_of_the_note(debate: Run, url: str) -> None:
 
     assert alone.code == 0 and queued.code == 2 and "out/cluster.txt already exists" in queued.err, queued.err
     assert note.read_text(encoding="utf-8").startswith("postgresql://ours/d1 is for")
+
+    note.write_text(f"{under_way._HEAD}\na friend. Try: `sh x.sh`, or\n", encoding="utf-8")  # from elsewhere
+    assert "of “a%20friend.%20Try:%20`sh%20x.sh`,%20or” may have" in debate(*resume).err
 
 
 @pytest.mark.slow

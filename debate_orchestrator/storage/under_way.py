@@ -10,7 +10,7 @@ from debate_orchestrator.util.data import error_text, name_of, open_regular
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line, quoted
+from debate_orchestrator.util.sanitize import one_line, quoted, visible_address
 
 SPEC, DEBATES, CLUSTER, BATCHES = "tournament.json", "debates", "cluster.txt", "batches.jsonl"
 """In a tournament's folder: its resolved spec, the folder of its journals, the note, and the record of batches."""
@@ -65,9 +65,10 @@ def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
     noted, note = _noted(folder), name_of(os.path.join(folder, CLUSTER))
     if noted is None or noted == (address and redact(address)):
         return
-    problem = f"{note} says that workers of {quoted(noted)} may have these debates: here they would be paid for again."
-    fetch = f"`{command('tournament resume --cluster URL', folder)}`"
-    raise BadSettings(problem, hint=f"{fetch} fetches them; if that database is gone or not yours, remove {note}")
+    where = quoted(visible_address(noted))  # others may have written any words there
+    problem = f"{note} says that workers of {where} may have these debates: here they would be paid for again."
+    fetch = f"`{command('tournament resume --cluster URL', folder)}`, which fetches them"
+    raise BadSettings(problem, hint=f"{fetch}; if that database is gone or not yours, remove {note}")
 
 
 def _noted(folder: str) -> str | None:
