@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import re
 import signal
 from pathlib import Path
@@ -143,8 +144,12 @@ def test_a_users_file_by_the_name_of_the_note(debate: Run, url: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_database_that_falls_silent_at_first(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A first connection that passes nothing on any more ends with a sentence, and is not awaited for ever."""
+def test_a_database_that_falls_silent_at_first(
+    url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A first connection that passes nothing on any more ends with a sentence, and is not awaited for ever. The library
+    adds no line of its own."""
+    logging.getLogger("psycopg").setLevel(logging.NOTSET)
     create_tables = database_module._create_tables
 
     async def reached(to_server: Line) -> None:
@@ -160,6 +165,7 @@ def test_a_database_that_falls_silent_at_first(url: str, monkeypatch: pytest.Mon
 
     with line(int(re.findall(r":(\d+)/", url)[0])) as to_server, pytest.raises(Paused, match="has said nothing"):
         asyncio.run(reached(to_server))
+    assert not caplog.records
 
 
 @pytest.mark.slow

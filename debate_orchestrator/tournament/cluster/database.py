@@ -240,11 +240,11 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
     the database can't be reached."""
     must_be_installed()
     address, conninfo = url, _conninfo(url)
+    for name in ("psycopg", "procrastinate"):  # what they say is reported in one sentence
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     await _prepare(conninfo, address)
     import procrastinate
 
-    for name in ("psycopg", "procrastinate"):  # `note_unreachable` reports it in one sentence
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "configure": _load_any_time}
     pool |= {"connection_class": _connection_class()}
     pool |= {"timeout": _RECONNECT_SECONDS, "reconnect_timeout": _RECONNECT_SECONDS}
