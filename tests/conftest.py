@@ -137,13 +137,13 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def stream_text(*pieces: str, is_cut: bool = False) -> str:
-    """What a listener hears of these pieces of an answer, without secrets. `is_cut` as for `StreamRedactor.end`."""
+def stream_text(*pieces: str) -> str:
+    """What a listener hears of these pieces of an answer, without secrets."""
     heard: list[str] = []
     redactor = StreamRedactor(heard.append)
     for piece in pieces:
         redactor.feed(piece)
-    redactor.end(is_cut=is_cut)
+    redactor.end()
     return "".join(heard)
 
 

@@ -15,7 +15,7 @@ from fake_clock import FakeClockLoop, skipped_seconds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.providers import call_errors, event_stream
+from debate_orchestrator.providers import event_stream
 from debate_orchestrator.providers.api import http_options
 from debate_orchestrator.providers.call_errors import (
     cause,
@@ -193,20 +193,6 @@ def test_streams_have_limits(pieces: list[bytes], problem: str, monkeypatch: pyt
     monkeypatch.setattr(event_stream, "LIMITS", LIMITS._replace(max_response_lines=1_000, max_event_bytes=100_000))
     with pytest.raises(OverLimit, match=problem):
         events_of(*pieces)
-
-
-def test_a_key_that_a_limit_cuts_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of a server that is cut in the middle of a key loses what there is of it."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-abcdefghijk")
-    said = call_errors.quote(" " * (LIMITS.max_error_bytes - 15) + "sk-0123456789-abcdefghijk tail")
-    assert "0123" not in said
-
-
-@pytest.mark.parametrize("end", [False, True])
-def test_a_key_that_breaks_off_is_not_reported(end: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server or a program may stop within a key, however little it has said."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-abcdefghijk")
-    assert call_errors.quote("bad sk-0123456789-abcdefghi", end=end) == "“bad [key]”"
 
 
 def test_the_words_of_a_server_stay_quoted() -> None:

@@ -15,7 +15,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
-from debate_orchestrator.util.redact import redactor
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, quoted
 
 MAX_TRIES = 2
@@ -44,8 +44,7 @@ def excerpt(text: object, max_length: int = _QUOTED, *, end: bool = False) -> st
     shortened."""
     content = str(text)
     content = content if end else content[: LIMITS.max_error_bytes]
-    # Its end may be half a key: a server or a program can stop at any character.
-    line = one_line(redactor().cut(content).encode("utf-8", "replace").decode())
+    line = one_line(redact(content).encode("utf-8", "replace").decode())
     if len(line) <= max_length:
         return line
     return f"...{line[-max_length:]}" if end else f"{line[:max_length]}..."

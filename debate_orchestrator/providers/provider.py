@@ -137,22 +137,22 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
         except Exception as error:
             failures.append(error)
 
-    def end(*, is_cut: bool) -> None:
+    def end() -> None:
         """Shows what was held back."""
         try:
-            pieces.end(is_cut=is_cut)
+            pieces.end()
         except Exception as error:
             failures.append(error)
 
     try:
         reply = await provider.reply(brief, show)
         if watched:
-            end(is_cut=reply.ended == "cut")
-        redacted = reply.with_text(redactor().cut if reply.ended == "cut" else redactor())
+            end()
+        redacted = reply.with_text(redactor())
     except BaseException as error:
-        end(is_cut=True)
+        end()
         if isinstance(error, ExternalError) and isinstance(error.partial, Reply):
-            error.partial = error.partial.with_text(redactor().cut)
+            error.partial = error.partial.with_text(redactor())
         raise
     if failures:
         raise UnshownReply(redacted) from failures[0]

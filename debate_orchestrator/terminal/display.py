@@ -245,7 +245,7 @@ class SpeechView:
 
     def break_off(self, why: str, retry_at: float | None = None) -> None:
         """Ends an attempt that failed; `retry_at` is when the turn is asked again, if it is."""
-        self._redacted.end(is_cut=True)
+        self._redacted.end()
         self._end(f"-- broken off here, not counted: {why}" if self._text else why)
         self.wait(retry_at)
 
@@ -261,7 +261,7 @@ class SpeechView:
     def stop(self) -> None:
         """Shows what was heard so far, since the user quits the debate."""
         if not self.is_final:
-            self._redacted.end(is_cut=True)
+            self._redacted.end()
             self._end("-- left here, before its end." if self._text else "")
         self.is_final = True
 

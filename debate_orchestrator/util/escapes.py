@@ -1,6 +1,6 @@
 """Prepares a text for a search for secrets: invisible characters are left out, and escapes are read both as
-written and decoded, with the place in the text of each character. `EscapedKey` finds a key some of whose characters are
-escaped."""
+written and decoded, with the place in the text of each character. `escaped_key` finds a key some of whose characters
+are escaped."""
 
 from __future__ import annotations
 
@@ -36,64 +36,13 @@ _LEFT_OUT = "*`~\\"
 """Characters that markdown leaves out between two others."""
 _MAX_LEFT_OUT = 4
 """The maximum number of these."""
-_LONGEST_WRITTEN = 40
-"""Characters of the longest way in which one is written, with the characters left out after it."""
 
 
-class EscapedKey:
-    """Finds a secret of whose characters some are escaped, also right after what only looks like an escape: in
-    `%deadb%65ef` the secret `deadbeef`."""
-
-    def __init__(self, key: str):
-        """`key` is a searchable text."""
-        self._key = key.encode("latin-1").decode()
-        written = [f"(?:{_written(char).pattern})" for char in self._key]
-        self.whole = re.compile(f"[{re.escape(_LEFT_OUT)}]{{0,{_MAX_LEFT_OUT}}}".join(written))
-        self.first = written[0]
-        """A pattern for its first character."""
-        self._first = re.compile(f"(?={self.first})")
-
-    def __len__(self) -> int:
-        return len(self._key)
-
-    def beginnings(self, text: str, held: int) -> Iterator[tuple[int, int]]:
-        """The start of each suffix of a text that is a beginning of the secret, and its number of characters; of those
-        that are longer than the `held` characters of the text."""
-        for first in self._first.finditer(text, max(0, len(text) - _LONGEST_WRITTEN * len(self))):
-            if first.start() >= len(text) - held:
-                break
-            if length := self._length_to_end(text, first.start()):
-                yield first.start(), length
-
-    def _length_to_end(self, text: str, start: int) -> int:
-        """The number of characters of the secret in `text[start:]`; 0 if it is not the beginning of it."""
-        places = {start}
-        for length, char in enumerate(self._key):
-            if len(text) in places:
-                return length
-            places = {after for place in places for end in _ends(char, text, place) for after in _skip(text, end)}
-            if not places:
-                break
-        return 0
-
-
-def _ends(char: str, text: str, start: int) -> Iterator[int]:
-    """The places where a character that is written at `start` may end."""
-    if text.startswith(itself := char.encode().decode("latin-1"), start):
-        yield start + len(itself)
-    if written := _written(char).match(text, start):
-        yield written.end()
-        if written[0][0] == "&" and written[0][-1] == ";":  # which may be the next character
-            yield written.end() - 1
-
-
-def _skip(text: str, start: int) -> Iterator[int]:
-    """The place where the character after those that markdown leaves out may begin."""
-    yield start
-    for place in range(start, min(start + _MAX_LEFT_OUT, len(text))):
-        if text[place] not in _LEFT_OUT:
-            return
-        yield place + 1
+def escaped_key(key: str) -> re.Pattern[str]:
+    """A pattern for a secret of whose characters some are escaped, also right after what only looks like an escape: in
+    `%deadb%65ef` the secret `deadbeef`. `key` is a searchable text."""
+    written = [f"(?:{_written(char).pattern})" for char in key.encode("latin-1").decode()]
+    return re.compile(f"[{re.escape(_LEFT_OUT)}]{{0,{_MAX_LEFT_OUT}}}".join(written))
 
 
 def searchable(text: str) -> str:
@@ -122,12 +71,6 @@ _ESCAPE = re.compile(
     r"|\\(?:u[0-9A-Fa-f]{4}|U000[01][0-9A-Fa-f]{4}|[bfnrtv]|[!-/:-@\[-`{-~])"
     r"|&(?:#\d{1,31}|#[xX][0-9A-Fa-f]{1,31}|\w{1,31}(?=;));?"
 )
-_UNFINISHED_ESCAPE = re.compile(
-    r"(?:(?:%[89A-Fa-f][0-9A-Fa-f]){1,3}%?[0-9A-Fa-f]?|(?:\\x[89A-Fa-f][0-9A-Fa-f]){1,3}(?:\\(?:x[0-9A-Fa-f]?)?)?|%[0-9A-Fa-f]?|\\(?:u[0-9A-Fa-f]{0,3}|u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
-    r"|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?)?|&#?\w{0,31})\Z"
-)
-_LONGEST_UNFINISHED = 64
-"""Characters of the longest escape that is not finished."""
 _EMPHASIS = {ord(sign): None for sign in "*`~\\"}
 """The characters that markdown leaves out: its emphasis, and a backslash before the end of a line."""
 MAX_NESTED = 3
@@ -219,11 +162,3 @@ class DecodedText(NamedTuple):
             at = end
         text = "".join([*texts, self.text[at:]])
         return DecodedText(text, starts + self.starts[at:], stops + self.stops[at:])
-
-    def without_unfinished_escape(self) -> DecodedText:
-        """The same but for an end that may continue as an escape."""
-        match = _UNFINISHED_ESCAPE.search(self.text, max(0, len(self.text) - _LONGEST_UNFINISHED))
-        if match is None:
-            return self
-        end = match.start()
-        return DecodedText(self.text[:end], self.starts[:end], self.stops[:end])

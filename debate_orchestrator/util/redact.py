@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from debate_orchestrator.util.escapes import (
     MAX_NESTED,
     DecodedText,
-    EscapedKey,
     decoded_texts,
+    escaped_key,
     has_escapes,
     searchable,
 )
@@ -139,16 +139,10 @@ _WINDOW, _OVERLAP = 100_000, 20_000
 read again with the next ones."""
 _SHORT_TEXT = 1_000
 """Characters of a text in which each place is looked at, not each secret."""
-_AT_ESCAPES = 8
-"""The characters that a stream waits for after an escape, since it is slow to search: one or two words."""
 _PART = 2_000
 """Characters of a long secret that are searched for as one."""
-_MIN_HELD = 200
-"""Searchable characters of a stream that are held back whatever they are, if the longest form of a secret is not
-shorter. So what is shown does not tell of so many characters that a secret begins with them, and the time for it tells
-less."""
-_MAX_HELD = 20_000
-"""Characters of a stream that are held back as what may become a secret. A longer end is held until the stream ends."""
+_BEGINNING = 48
+"""Characters of a secret by which a stream knows it."""
 
 
 def _parts(secret: str) -> list[str]:
@@ -158,17 +152,6 @@ def _parts(secret: str) -> list[str]:
     return [secret[_PART * n : _PART * (n + 1) if n < count - 1 else None] for n in range(count)]
 
 
-class _Beginning(NamedTuple):
-    """An end of a text that may continue as a secret or as an escape, or that is held back in any case."""
-
-    place: int
-    """The place where it begins in the text."""
-    length: int
-    """The number of characters of the form of the secret; 0 if it is not the beginning of one."""
-    whole: int
-    """The number of characters of that form."""
-
-
 class Redactor:
     """Takes certain secrets out of texts."""
 
@@ -176,30 +159,19 @@ class Redactor:
         self._secrets = [*secrets]
         secrets = [part for secret in self._secrets for part in _parts(secret)]
         self._forms = sorted({form for secret in secrets for form in encoded_forms(secret)}, key=len, reverse=True)
+        self._longest = max(map(len, self._forms), default=0)
         self._keys = {key for secret in secrets if len(key := searchable(secret)) >= _SHORTEST}
-        self._min_held = min(_MIN_HELD, len(self._forms[0])) if self._forms else 0
         self._begins: dict[str, list[str]] = {}
-        """The forms that begin with some characters, by each of their first ones up to `_SHORTEST`."""
+        """The forms by their first `_SHORTEST` characters."""
         for form in self._forms:
-            for length in range(1, _SHORTEST + 1):
-                self._begins.setdefault(form[:length], []).append(form)
-        self._first = re.compile("|".join(re.escape(form) for form in self._begins if len(form) == 1))
-
-    @property
-    def knows_none(self) -> bool:
-        """Whether no secret is known, so that nothing is taken out or held back."""
-        return not self._secrets
+            self._begins.setdefault(form[:_SHORTEST], []).append(form)
 
     @cached_property
-    def _escaped_keys(self) -> list[EscapedKey]:
-        return [*map(EscapedKey, self._keys)]
-
-    @cached_property
-    def _first_escaped(self) -> re.Pattern[str]:
-        return re.compile("|".join({key.first for key in self._escaped_keys}))
+    def _escaped_keys(self) -> list[re.Pattern[str]]:
+        return [*map(escaped_key, self._keys)]
 
     def _holds_escaped(self, text: str) -> bool:
-        return has_escapes(text) and any(key.whole.search(text) for key in self._escaped_keys)
+        return has_escapes(text) and any(key.search(text) for key in self._escaped_keys)
 
     def __call__(self, text: str) -> str:
         """`text` with `[key]` in place of every secret."""
@@ -234,7 +206,7 @@ class Redactor:
                     spans += [(variant.starts[match.start()], variant.stops[match.end() - 1]) for match in matches]
             if not has_escapes(reading.text):
                 break
-            for match in (match for key in self._escaped_keys for match in key.whole.finditer(reading.text)):
+            for match in (match for key in self._escaped_keys for match in key.finditer(reading.text)):
                 spans.append((reading.starts[match.start()], reading.stops[match.end() - 1]))
             reading = reading.unescape()
         return sorted(spans)
@@ -246,80 +218,31 @@ class Redactor:
         begins = {text[place : place + _SHORTEST] for place in range(len(text) - _SHORTEST + 1)}
         return any(form in text for begin in begins & self._begins.keys() for form in self._begins[begin])
 
-    def _beginnings(self, text: str, held: int) -> Iterator[_Beginning]:
-        """The ends of a text that are beginnings of a form, but not the whole form; the longest first. They have more
-        characters than those that are `held` back."""
-        for first in self._first.finditer(text, max(0, len(text) - len(self._forms[0]) + 1), max(0, len(text) - held)):
-            place = first.start()
-            for form in self._begins.get(text[place : place + _SHORTEST], ()):
-                if len(form) > len(text) - place and form.startswith(text[place:]):
-                    yield _Beginning(place, len(text) - place, len(form))
-
-    def _unfinished(self, text: str, held: int = 0) -> Iterator[_Beginning]:
-        """Every end of a text that may continue as a secret, and the longest end that may continue as an escape. Those
-        of up to `held` searchable characters are not looked for, but counted as one such end."""
-        if not self._forms:
-            return
-        reading = DecodedText.of(text)
-        for _ in range(MAX_NESTED + 1):
-            if (finished := reading.without_unfinished_escape()) is not reading:
-                yield _Beginning(reading.starts[len(finished.text)], 0, 1)
-                for as_it_is in (reading, reading.unescape()):  # what looks like an escape may be none
-                    yield from self._all_beginnings(as_it_is, held)
-            reading = finished
-            yield from self._all_beginnings(reading, held)
-            if not has_escapes(reading.text):
-                break
-            reading = reading.unescape()
-
-    def _all_beginnings(self, reading: DecodedText, held: int) -> Iterator[_Beginning]:
-        """As `_beginnings`, of a reading: of the forms in it as it is and without emphasis, and of escaped keys."""
-        plain = reading.plain()
-        for variant in (reading,) if plain is reading else (reading, plain):
-            for beginning in self._beginnings(variant.text, held):
-                yield beginning._replace(place=variant.starts[beginning.place])
-            if held and variant.text:
-                yield _Beginning(variant.starts[-held:][0], 0, 1)
-        may_begin = has_escapes(reading.text) and self._first_escaped.search(reading.text)
-        for key in self._escaped_keys if may_begin else ():
-            for place, length in key.beginnings(reading.text, held):
-                yield _Beginning(reading.starts[place], length, len(key))
-
-    def split(self, text: str) -> tuple[str, str]:
-        """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on. That
-        end has `_MIN_HELD` characters or more, whatever they are."""
-        held_from = min((beginning.place for beginning in self._unfinished(text, self._min_held)), default=len(text))
-        held_from = self._start_of_secret(text, held_from)
-        return self(text[:held_from]), text[held_from:]
-
-    def _start_of_secret(self, text: str, place: int) -> int:
-        """The place, or the start of the secret that it is in."""
-        return next((start for start, stop in self._spans(text) if start < place < stop), place)
-
     @cached_property
-    def _halved(self) -> Redactor:
-        """The redactor of the secrets of which half holds half of every other secret in them. Of one with a key behind
-        words that everybody may know, as in `Bearer KEY`, half may be those words; the key is a secret of its own."""
-        texts = [searchable(secret) for secret in self._secrets]
-        secrets = [
-            secret
-            for secret, text in zip(self._secrets, texts, strict=True)
-            if all(2 * text.find(part) + len(part) <= len(text) for part in texts if part in text)
-        ]
-        return self if len(secrets) == len(self._secrets) else Redactor(secrets)
+    def _beginnings(self) -> Redactor:
+        return Redactor(secret[:_BEGINNING] for secret in self._secrets)
 
-    def cut(self, text: str) -> str:
-        """`text`, which is cut off: if it ends with half of a key or more, that is redacted too. A shorter beginning
-        is kept: who writes texts that are shown would see at which letter it stops being one, and find the next."""
-        end_from = max(0, len(text) - _MAX_HELD)
-        known_places = (
-            end_from + beginning.place
-            for beginning in self._halved._unfinished(text[end_from:])
-            if beginning.length >= beginning.whole / 2
-        )
-        if (place := min(known_places, default=None)) is None:
-            return self(text)
-        return self(text[: self._start_of_secret(text, place)]) + KEY
+    def split(self, text: str) -> tuple[str, str, bool]:
+        """The redacted beginning of a text that goes on, its end as it is, and whether a secret begins that end."""
+        if not self._forms:
+            return text, "", False
+        # This does not depend on what the end of the text is: otherwise those who write it, and see when it is shown,
+        # could find out a secret letter by letter.
+        place = _start_of_end(text, self._beginnings._longest)
+        secret_from = min((start for start, _ in self._beginnings._spans(text)), default=len(text))
+        held_from = min(place, secret_from)
+        return self(text[:held_from]), text[held_from:], secret_from <= place < len(text)
+
+
+def _start_of_end(text: str, length: int) -> int:
+    """The place where the last `length` characters begin, in the reading of the text in which that is earliest."""
+    place, reading = len(text), DecodedText.of(text)
+    for _ in range(MAX_NESTED + 1):
+        place = min([place, *reading.starts[-length:][:1], *reading.plain().starts[-length:][:1]])
+        if not has_escapes(reading.text):
+            break
+        reading = reading.unescape()
+    return place
 
 
 def redactor(typed: str = "") -> Redactor:
@@ -413,9 +336,9 @@ def _redacted(value: Any) -> Any:
 
 
 class StreamRedactor:
-    """Redacts a text that comes in pieces. Its end is held back, whatever it is: if what is shown, or the work for it,
-    depended on whether that end may begin a secret, who writes the text could find one letter by letter. With
-    `withheld` all is held back until the end, and for each piece an empty one is passed on."""
+    """Redacts a text that comes in pieces. Its last words are held back, whatever they are, and so is all that follows
+    the beginning of a secret, until the text ends. With `withheld` all is held back until then, and for each piece an
+    empty one is passed on."""
 
     def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
         self._on_text, self._withheld, self._held = on_text, withheld, list[str]()
@@ -426,23 +349,17 @@ class StreamRedactor:
         """Takes the next piece, and passes on what is certainly no secret; an empty text if nothing is."""
         # The first piece answers a request, with which a secret may have been learned.
         self._redactor = self._redactor or redactor()
+        self._held.append(piece)
+        self._size += len(piece)
         certain = ""
-        for start in range(0, len(piece), _MAX_HELD):
-            part = piece[start : start + _MAX_HELD]
-            self._held.append(part)
-            self._size += len(part)
-            # What is held back is read again once it has grown by a quarter, so that reading it takes linear time.
-            if not self._withheld and self._size >= self._next_size:
-                safe, end = self._redactor.split("".join(self._held))
-                certain += safe
-                self._held, self._size = [end], len(end)
-                self._next_size = self._size * 5 // 4 + (_AT_ESCAPES if has_escapes(end) else 0)
-                self._withheld = self._size > _MAX_HELD
+        # What is held back is read again once it has grown by a quarter, so that reading it takes linear time.
+        if not self._withheld and self._size >= self._next_size:
+            certain, end, self._withheld = self._redactor.split("".join(self._held))
+            self._held, self._size, self._next_size = [end], len(end), len(end) * 5 // 4
         self._on_text(certain)
 
-    def end(self, *, is_cut: bool = False) -> None:
-        """Passes on what was held back: the end of a text that is whole, or that is cut off (`is_cut`)."""
-        redact = redactor()
-        text, self._held = (redact.cut if is_cut else redact)("".join(self._held)), []
+    def end(self) -> None:
+        """Passes on what was held back."""
+        text, self._held = redact("".join(self._held)), []
         if text:
             self._on_text(text)

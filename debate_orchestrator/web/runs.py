@@ -43,7 +43,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.log import log_error, log_line
 from debate_orchestrator.util.messages import Notify, ignore
-from debate_orchestrator.util.redact import StreamRedactor, redactor
+from debate_orchestrator.util.redact import StreamRedactor
 from debate_orchestrator.web import blocks
 from debate_orchestrator.web.live import LiveBlocks, Viewers, message
 from debate_orchestrator.web.people import BrowserPeople
@@ -116,8 +116,6 @@ class ServedDebate:
         notify: Notify,
         require_consent: RequireConsent,
         journal_lock: asyncio.Lock,
-        *,
-        shows_unfinished: bool,
     ) -> None:
         """`journal_lock` is held while an event is written to the journal without a run, and while it is opened."""
         self.path, self.people, self.viewers = path, BrowserPeople(), Viewers()
@@ -125,7 +123,7 @@ class ServedDebate:
         self.failure: Exception | None = None
         """The reason that it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._notify, self._require_consent = explain, notify, require_consent
-        self._journal_lock, self._shows_unfinished = journal_lock, shows_unfinished
+        self._journal_lock = journal_lock
         self.session: DebateSession | None = None
         """The debate while it runs."""
         self._journal: JournalWriter | None = None
@@ -254,7 +252,7 @@ class ServedDebate:
 
     def _on_text(self, turn: Turn, piece: str) -> None:
         assert self.current is not None
-        if piece and (self._shows_unfinished or redactor().knows_none):
+        if piece:
             self._write_on(self.current.state, turn, piece)
 
     def _write_on(self, debate: DebateState, turn: Turn, piece: str = "") -> None:
@@ -345,19 +343,14 @@ _KEPT_FORMS = 1_000
 class ServedDebates:
     """The debates that run here, by the path of their journal, and the forms that begin them."""
 
-    def __init__(
-        self, explain: Explain = error_sentences, notify: Notify = log_line, *, shows_unfinished: bool = True
-    ) -> None:
-        """`explain` says to viewers why a debate is paused; `notify` gets what the owner should know, a line each.
-        `shows_unfinished` is whether viewers see speeches as they are written although secrets are known. This leaks:
-        text that may begin a secret is held back, so a viewer who gets guesses quoted in a speech can see which guess
-        is right."""
+    def __init__(self, explain: Explain = error_sentences, notify: Notify = log_line) -> None:
+        """`explain` says to viewers why a debate is paused; `notify` gets what the owner should know, a line each."""
         self.forms = FormSubmissions()
         self._by_journal: dict[str, ServedDebate] = {}
         self._journal_locks = WeakValueDictionary[str, asyncio.Lock]()
         """By the path of a journal, what is held while it is opened, as long as it is used."""
         self._problems: dict[str, list[str]] = {}
-        self._explain, self._notify, self._shows_unfinished = explain, notify, shows_unfinished
+        self._explain, self._notify = explain, notify
         self._lost_count = 0
         self._ending = asyncio.Event()
         """Set once no further call is to be made."""
@@ -412,7 +405,6 @@ class ServedDebates:
                 self._notify,
                 require_consent,
                 self._lock(path),
-                shows_unfinished=self._shows_unfinished,
             )
             self._problems.pop(path, None)
             served.task.add_done_callback(lambda _: self._ended(served))

@@ -31,7 +31,7 @@ import pathlib, re, sys, time
 number = re.search(r"wait (\d) times|$", sys.stdin.read())[1] or ""
 print("First comes a claim, \U0001f389\U0001f389\U0001f389 as long as pages show at once,", flush=True)
 time.sleep(0.3)
-print("a second, which pages show as far as they show a reply while it is being written,", flush=True)
+print("a second, which pages show as far as they show a reply while it is being written,\n" * 9, flush=True)
 while not pathlib.Path(__file__).with_name("go" + number).exists():
     time.sleep(0.05)
 print("and then the reason for it.")

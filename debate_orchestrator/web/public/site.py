@@ -204,7 +204,7 @@ class Site:
         self.rules, self.log = rules, log
         self.limits = VisitorLimits(rules, earlier_charges())
         self._topic_screener = TopicScreener(rules.moderation)
-        self.served_debates = ServedDebates(public_reasons, log, shows_unfinished=False)
+        self.served_debates = ServedDebates(public_reasons, log)
         self.queue = StartQueue(self.served_debates, rules.concurrency, rules.queue, self._ended)
 
     # Starting
