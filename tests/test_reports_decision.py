@@ -198,7 +198,7 @@ def test_what_was_not_checked() -> None:
         "The turns came as files, from an agent or a person; which model wrote them is not on record.",
         "With one round, Researcher A, who spoke first, could not answer the other side.",
         "No source that the debaters cite was looked up.",
-        "No judge voted both with the sides as they were and with the sides swapped, which can change a vote.",
+        "No judge also voted with the sides in the other order, which can change a vote.",
     )
     assert not any("which can change" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
     assert not any("With one round" in one for one in first_screen(adversarial(rounds=2)).unchecked)

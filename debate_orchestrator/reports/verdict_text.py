@@ -474,4 +474,4 @@ def _unchecked(report: ReportModel) -> Iterator[str]:
             yield note.text
     if report.shown_verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):
         who = "judge" if all(map(is_one_judge, report.judging.votes)) else "model"
-        yield f"No {who} voted both with the sides as they were and with the sides swapped, which can change a vote."
+        yield f"No {who} also voted with the sides in the other order, which can change a vote."
