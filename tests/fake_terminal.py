@@ -12,7 +12,7 @@ import debates
 from wcwidth import iter_graphemes, wcswidth
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import CallIntended, Event, Spoke
+from debate_orchestrator.core.events import BriefSent, Event, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.terminal.display import Display
@@ -160,7 +160,7 @@ class Shown:
             self.live.on_event(self.debate, event)
 
     def ask(self, turn: str) -> None:
-        self.happen(CallIntended(turn_id=turn, brief_digest="0" * 64, spec="anthropic:m"))
+        self.happen(BriefSent(turn_id=turn, brief_digest="0" * 64, spec="anthropic:m"))
 
     def on_text(self, turn: str, piece: str) -> None:
         self.live.on_text(schedule.turn(self.debate, turn), piece)

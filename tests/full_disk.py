@@ -13,7 +13,7 @@ from typing import Any
 
 from speakers import Speaker, begun, take_turns
 
-from debate_orchestrator.core.events import CallIntended
+from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import PermanentFailure
@@ -46,7 +46,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
         make_room()
         asyncio.run(run())
     reading = read(journal.path)
-    asked = [event.turn_id for event in reading.events if isinstance(event, CallIntended)]
+    asked = [event.turn_id for event in reading.events if isinstance(event, BriefSent)]
     briefs = [brief.turn_id for brief in speaker.briefs]
     return {
         "complete": fold(reading.events).complete,

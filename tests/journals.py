@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
+    BriefSent,
     BudgetChanged,
     CallFailed,
-    CallIntended,
     Declined,
     Event,
     Noted,
@@ -93,7 +93,7 @@ def every_kind() -> list[Event]:
     """One event of every kind, in several scripts."""
     return [
         opened(),
-        CallIntended(turn_id="1.opening.a", brief_digest="0" * 64, spec="host"),
+        BriefSent(turn_id="1.opening.a", brief_digest="0" * 64, spec="host"),
         Spoke(turn_id="1.opening.a", reply=reply_of("Привет, 世界 👩‍🔬\u2028 and\nso on")),
         Declined(turn_id="1.opening.b", reply=reply_of("לא")),
         StructuredReplyGiven(

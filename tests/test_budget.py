@@ -20,8 +20,8 @@ from speakers import Speaker, take_turns
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import (
+    BriefSent,
     CallFailed,
-    CallIntended,
     Event,
     Opened,
     Reassigned,
@@ -65,8 +65,8 @@ def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
 
 
 def sent(debate: DebateState, turn: str, price: float | None) -> DebateState:
-    """The debate with the `CallIntended` of a call."""
-    return apply(debate, CallIntended(turn_id=turn, brief_digest="d", spec=OPUS, called=True, estimated_cost=price))
+    """The debate with the `BriefSent` of a call."""
+    return apply(debate, BriefSent(turn_id=turn, brief_digest="d", spec=OPUS, by_call=True, estimated_cost=price))
 
 
 def test_calls_under_way_count() -> None:
@@ -97,7 +97,7 @@ def test_of_a_long_reply_the_words_that_came_count() -> None:
     """Where more had come than was expected, that counts, with the input as the server counted it."""
     debate, _, price = capped(1.0)
     half = Reply(
-        text="word " * 70_000, brief_digest="", spec=OPUS, usage=Usage(uncached_input=1_000, output=1), called=True
+        text="word " * 70_000, brief_digest="", spec=OPUS, usage=Usage(uncached_input=1_000, output=1), by_call=True
     )
     debate = apply(debate, CallFailed(turn_id="1.opening.a", spec=OPUS, problem="cut", maybe_billed=True, reply=half))
 
@@ -177,7 +177,7 @@ def test_a_fund_holds_over_several_debates() -> None:
     current = CurrentState(debate)
     other = shared_budget.budget("other", current)
     other.check("1.opening.a", OPUS, asked)
-    current.apply(CallIntended(turn_id="1.opening.a", brief_digest="d", spec=OPUS, called=True, estimated_cost=price))
+    current.apply(BriefSent(turn_id="1.opening.a", brief_digest="d", spec=OPUS, by_call=True, estimated_cost=price))
     with pytest.raises(OverBudget, match="higher cap"):
         other.check("1.opening.b", OPUS, asked)
     current.apply(CallFailed(turn_id="1.opening.a", spec=OPUS, problem="busy"))
@@ -322,8 +322,8 @@ def test_a_cold_call_is_the_dearest() -> None:
 FIRST = "1.opening.a"
 
 
-def call_intended(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> CallIntended:
-    return CallIntended(turn_id=turn, brief_digest="d", spec=by, called=by == OPUS, estimated_cost=estimate)
+def brief_sent(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> BriefSent:
+    return BriefSent(turn_id=turn, brief_digest="d", spec=by, by_call=by == OPUS, estimated_cost=estimate)
 
 
 def failed(n: int = 0, turn: str = FIRST, by: str = OPUS, *, billed: bool = False) -> CallFailed:
@@ -353,19 +353,19 @@ def committed(debate: DebateState) -> float:
 def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
     """What came of a call is its own: the call of a process that was killed before stays on the count, and so does a
     call of a model whose seat the host has taken since."""
-    assert committed(opened([call_intended(estimate=0.7), call_intended(), failed()])) == pytest.approx(0.7)
-    assert committed(opened([call_intended(estimate=0.1), call_intended(), failed(billed=True)])) == pytest.approx(0.6)
-    assert committed(opened([call_intended(), call_intended(by="host"), unusable(0)])) == pytest.approx(0.5)
-    assert committed(opened([call_intended(), failed(), failed(1)])) == 0.0
+    assert committed(opened([brief_sent(estimate=0.7), brief_sent(), failed()])) == pytest.approx(0.7)
+    assert committed(opened([brief_sent(estimate=0.1), brief_sent(), failed(billed=True)])) == pytest.approx(0.6)
+    assert committed(opened([brief_sent(), brief_sent(by="host"), unusable(0)])) == pytest.approx(0.5)
+    assert committed(opened([brief_sent(), failed(), failed(1)])) == 0.0
 
 
 def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     """A seat is handed from the host to a model: its calls alone are counted, and none is of unknown price."""
     seated = {"a": ("host",), "b": (OPUS,), "judge": (OPUS,)}
-    said = Reply(text="Tabs.", brief_digest="d", spec=OPUS, called=True, cost=0.25)
-    taken = [call_intended(by="host", estimate=None)] * 4
+    said = Reply(text="Tabs.", brief_digest="d", spec=OPUS, by_call=True, cost=0.25)
+    taken = [brief_sent(by="host", estimate=None)] * 4
     first = debates.opened_event(rounds=1, cast=seated)
-    debate = fold([first, *taken, Reassigned(seat="a", specs=(OPUS,)), call_intended()])
+    debate = fold([first, *taken, Reassigned(seat="a", specs=(OPUS,)), brief_sent()])
     debate = apply(debate, Spoke(turn_id=FIRST, reply=said))
     total = costs_of(debate).total
 
@@ -396,14 +396,14 @@ class Bookkeeping:
             return self._apply(schedule.early_end(self.debate)) or True
         if kind in ("sent", "host"):
             self.under_way[turn.id] += kind == "sent"
-            return self._apply(call_intended(turn.id, OPUS if kind == "sent" else "host"))
+            return self._apply(brief_sent(turn.id, OPUS if kind == "sent" else "host"))
         if self._draw(st.booleans()):
             self.under_way[turn.id] += 1
-            self._apply(call_intended(turn.id))
+            self._apply(brief_sent(turn.id))
         return self._ended(turn, kind)
 
     def _ended(self, turn: Turn, kind: str) -> bool:
-        """Whatever came of a call, with or without its `CallIntended`."""
+        """Whatever came of a call, with or without its `BriefSent`."""
         known = self.under_way[turn.id] > 0
         kind = "failed" if kind == "lost" and not known else kind
         event = self._outcome(turn, kind)
@@ -414,7 +414,7 @@ class Bookkeeping:
 
     def _outcome(self, turn: Turn, kind: str) -> Event | None:
         text = rehearse.reply_for(self.debate, turn)
-        reply = Reply(text=text, brief_digest=str(next(self._events)), spec=OPUS, called=True, cost=1.0)
+        reply = Reply(text=text, brief_digest=str(next(self._events)), spec=OPUS, by_call=True, cost=1.0)
         if kind in ("failed", "lost"):
             return failed(0, turn.id, billed=kind == "lost")
         if kind == "broken off":

@@ -11,7 +11,7 @@ from scripted_debates import report_model
 
 from debate_orchestrator.cli import driving
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import CallIntended, Rejected, Spoke
+from debate_orchestrator.core.events import BriefSent, Rejected, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -132,7 +132,7 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     spoken = [event for event in read(J).events if isinstance(event, Spoke)]
     ran = debate("resume", J, "--rapporteur", STAND_IN, "--json")
     events = read(J).events
-    asked = [event.turn_id for event in events if isinstance(event, CallIntended)]
+    asked = [event.turn_id for event in events if isinstance(event, BriefSent)]
 
     assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
     missing = [sentence.partition(":")[0] for sentence in ran.json["missing"]]

@@ -9,7 +9,7 @@ import scripted_replies
 from conftest import Run, finish, place_finished_debate
 
 from debate_orchestrator.core import rapporteur
-from debate_orchestrator.core.events import CallIntended, Rejected, Reopened
+from debate_orchestrator.core.events import BriefSent, Rejected, Reopened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine import start
@@ -125,7 +125,7 @@ def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) ->
             outcome = replies.parse_reply(debate, turn, reply, None)
             if turn.phase.name == "dissent":
                 outcome = Rejected(turn_id=turn.id, problems=("No.",), reply=reply, absent=True)
-            for event in (CallIntended(turn_id=turn.id, brief_digest="d", spec="host"), outcome):
+            for event in (BriefSent(turn_id=turn.id, brief_digest="d", spec="host"), outcome):
                 debate = apply(debate, event)
                 journal.append(event)
         journal.append(Reopened())

@@ -15,7 +15,7 @@ from conftest import Run
 from messages_server import Server
 from started import started
 
-from debate_orchestrator.core.events import CallIntended, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, Spoke, StructuredReplyGiven
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
@@ -205,7 +205,7 @@ def test_a_model_is_added(debate: Run, spec: Path) -> None:
     lines = [json.loads(line) for line in first.err.splitlines()]
     assert first.code == 0 and sum("status" in line for line in lines) >= 12
     assert {line["event"]["kind"] for line in lines if "event" in line} == {
-        "call_intended",
+        "brief_sent",
         "spoke",
         "structured_reply_given",
     }
@@ -245,7 +245,7 @@ def test_killed_and_resumed(debate: Run, spec: Path, server: Server, how: int) -
         for event in read(path).events
         if isinstance(event, Spoke | StructuredReplyGiven)
     ]
-    asked = sum(isinstance(event, CallIntended) for path in journals() for event in read(path).events)
+    asked = sum(isinstance(event, BriefSent) for path in journals() for event in read(path).events)
 
     assert ran.code == 0 and len(answers) == 6 * 8, ran.err
     assert asked - len(answers) <= (0 if how == signal.SIGINT else at_once)

@@ -18,7 +18,7 @@ from messages_server import Server
 from postgres import Postgres
 from started import Started, started
 
-from debate_orchestrator.core.events import CallFailed, CallIntended, Rejected, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, CallFailed, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.util.data import to_yaml
@@ -57,7 +57,7 @@ def outcomes(events: list[list[Any]]) -> tuple[int, int, int]:
     every = [event for one in events for event in one]
     answered = sum(isinstance(event, Spoke | StructuredReplyGiven) for event in every)
     back = sum(isinstance(event, Spoke | StructuredReplyGiven | Rejected | CallFailed) for event in every)
-    return sum(isinstance(event, CallIntended) for event in every), back, answered
+    return sum(isinstance(event, BriefSent) for event in every), back, answered
 
 
 def ratings(debate: Run, folder: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
 
     assert (ended.code, alone.code) == (0, 0), ended.err + alone.err
     assert answered == 12 * 8 and 0 < asked - back <= in_flight
-    # A worker may be killed between a `CallIntended` and its request.
+    # A worker may be killed between a `BriefSent` and its request.
     assert asked - in_flight <= requests <= asked and len(server.requests) - requests == 12 * 8
     assert all(after[name][: len(kept)] == kept for name, kept in before.items())
     assert ratings(debate, "out") == ratings(debate, "alone")

@@ -14,7 +14,7 @@ from conftest import STATED
 from messages_server import Server
 from started import started
 
-from debate_orchestrator.core.events import CallFailed, CallIntended, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, ReplyEvent
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import DebateError
@@ -89,7 +89,7 @@ def test_a_second_interrupt_leaves_them(server: Server) -> None:
 
     assert ended.code == 130
     assert "Traceback" not in ended.err
-    assert [event.turn_id for event in read(J).events if isinstance(event, CallIntended)] == ["1.opening.a"]
+    assert [event.turn_id for event in read(J).events if isinstance(event, BriefSent)] == ["1.opening.a"]
 
 
 def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
@@ -108,7 +108,7 @@ def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
     assert ended.code == 130
     assert f"debate resume {J}" in ended.err and "Traceback" not in ended.err
     assert left.maybe_billed and left.reply is not None and left.reply.text.startswith("This is what is said")
-    assert (left.reply.cost, left.reply.called) == (None, True)
+    assert (left.reply.cost, left.reply.by_call) == (None, True)
     server.between = lambda request: 0.0
     with started("resume", J) as process:
         assert process.end().code == 0
@@ -163,14 +163,14 @@ def run(folder: Path, *arguments: str, seconds: float | None = None) -> int | No
 
 
 def flying(journal: Path) -> int:
-    """How many calls a journal leaves under way: `CallIntended` with no answer and no end after them."""
+    """How many calls a journal leaves under way: `BriefSent` with no answer and no end after them."""
     waiting: set[str] = set()
     try:
         events = read(journal).events
     except DebateError:
         return 0
     for event in events:
-        if isinstance(event, CallIntended):
+        if isinstance(event, BriefSent):
             waiting.add(event.turn_id)
         elif isinstance(event, ReplyEvent | CallFailed):
             waiting.discard(event.turn_id)
@@ -189,7 +189,7 @@ def crashed(folder: Path, chance: random.Random, longest: float) -> Crashed:
             break
         kills += 1
         in_flight += flying(folder / J)
-    asked = [event.turn_id for event in read(folder / J).events if isinstance(event, CallIntended)]
+    asked = [event.turn_id for event in read(folder / J).events if isinstance(event, BriefSent)]
     return Crashed(kills, in_flight, len(asked) - len(set(asked)), code)
 
 

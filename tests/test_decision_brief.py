@@ -237,7 +237,7 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
     ran = debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md", "--json")
     assert ran.code == 0, ran.err
     journal = read("r.rehearsed.journal.jsonl")
-    turns = [event.turn_id for event in journal.events if event.kind == "call_intended"]
+    turns = [event.turn_id for event in journal.events if event.kind == "brief_sent"]
     ends = ["final.verdict.judge", "final.dissent.judge"]
     assert turns == ["1.opening.a", "1.opening.b", "1.verdict.judge", *ends]
     headings = re.findall(r"^#+ .*$", Path("r.rehearsed.md").read_text(encoding="utf-8"), re.M)

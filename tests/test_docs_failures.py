@@ -13,7 +13,7 @@ import scripted_replies
 from conftest import CommandResult, Run
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import CallFailed, CallIntended, Declined, Rejected, Spoke
+from debate_orchestrator.core.events import BriefSent, CallFailed, Declined, Rejected, Spoke
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.storage.journal import read
 
@@ -159,7 +159,7 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
     failure = FAILURES[row[0]]
     make_server_fail(server, failure, 1)
     ran = run(debate, patience=4)
-    asked, failures = events(CallIntended, failure.turn), events(CallFailed, failure.turn)
+    asked, failures = events(BriefSent, failure.turn), events(CallFailed, failure.turn)
     nothing_leaks(ran.out, ran.err)
     if row[1] == STOPS:
         assert ran.code == int(row[2][-1])
@@ -237,7 +237,7 @@ def test_no_server_there(url: str, debate: Run, server: Server, monkeypatch: pyt
     """A refused connection and an unknown host are asked again, then paused; the server back, the debate goes on."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
     ran = run(debate, patience=1)
-    asked = events(CallIntended, "1.opening.a")
+    asked = events(BriefSent, "1.opening.a")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
 
     assert ran.code == 3

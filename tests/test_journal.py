@@ -19,7 +19,7 @@ from journals import START, add_hash, every_kind, line, opened, reply_of, write_
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import (
     NONCE_PATTERN,
-    CallIntended,
+    BriefSent,
     ContextFile,
     Declined,
     Event,
@@ -88,7 +88,7 @@ OPENINGS = st.builds(
     context=st.lists(st.builds(ContextFile, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
 )
 REST: st.SearchStrategy[Event] = st.one_of(
-    st.builds(CallIntended, turn_id=TEXTS, brief_digest=TEXTS, spec=TEXTS),
+    st.builds(BriefSent, turn_id=TEXTS, brief_digest=TEXTS, spec=TEXTS),
     st.builds(Spoke, turn_id=TEXTS, reply=REPLIES),
     st.builds(Declined, turn_id=TEXTS, reply=REPLIES),
     st.builds(StructuredReplyGiven, turn_id=TEXTS, data=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import (
     EVENT,
+    BriefSent,
     CallFailed,
-    CallIntended,
     Noted,
     Opened,
     Rejected,
@@ -142,7 +142,7 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
 @for_each([{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"uncached_input": -1}}, {"usage": {"searches": -1}}])
 def test_a_reply_costs_no_less_than_nothing(reply: dict[str, Any]) -> None:
     """A reply on record cannot have a negative cost or usage, by which the cap on costs would be raised."""
-    text = {"text": "So it is.", "brief_digest": "", "spec": "anthropic:claude-x", "called": True}
+    text = {"text": "So it is.", "brief_digest": "", "spec": "anthropic:claude-x", "by_call": True}
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         EVENT.validate_python({"kind": "spoke", "turn_id": "1.opening.a", "reply": text | reply})
 
@@ -201,14 +201,14 @@ def test_a_journal_that_was_written_can_be_read(here: Path, monkeypatch: pytest.
         monkeypatch.setattr(journal, "MAX_FILE_SIZE", limit)
         with monkeypatch.context() as patched:  # the turn of a host or a person, which is no call, takes no room
             patched.setattr(journal, "REPLY_ROOM", limit)
-            writer.append(CallIntended(turn_id="0.opening.a", brief_digest="0" * 64, spec="host"))
+            writer.append(BriefSent(turn_id="0.opening.a", brief_digest="0" * 64, spec="host"))
         for _ in range(9):
             writer.append(CallFailed(turn_id="1.opening.a", spec="x", problem="It broke off.", reply=reply))
             writer.append(Rejected(turn_id="1.opening.a", problems=("It is empty.",), reply=reply))
         with pytest.raises(PermanentFailure, match="has no room for another reply"):
             for n in range(0, 99, 2):
                 for turn in (f"{n}.opening.a", f"{n + 1}.opening.a"):
-                    writer.append(CallIntended(turn_id=turn, brief_digest="0" * 64, spec="x", called=True))
+                    writer.append(BriefSent(turn_id=turn, brief_digest="0" * 64, spec="x", by_call=True))
                 for turn in (f"{n}.opening.a", f"{n + 1}.opening.a"):
                     writer.append(Spoke(turn_id=turn, reply=reply))
         assert not writer.lost_summaries

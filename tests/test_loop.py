@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import CallIntended, Rejected, Reopened
+from debate_orchestrator.core.events import BriefSent, Rejected, Reopened
 from debate_orchestrator.core.fold import CurrentState, fold, would_change
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.retry import INITIAL_WAIT, MAX_WAIT, next_delay
@@ -27,12 +27,12 @@ from debate_orchestrator.util.errors import OutOfTurn, Paused, ProviderFailed, T
 
 def test_a_whole_debate(tmp_path: Path) -> None:
     """The loop runs a debate from its opening to its last turn, and the journal folds to the same. Each answer in it
-    follows the `CallIntended` that asked for it, with the same brief."""
+    follows the `BriefSent` that asked for it, with the same brief."""
     with begun(tmp_path / "j") as journal:
         debate = driven(journal, Speaker())
     events, waiting = read(tmp_path / "j").events, dict[str, str]()
     for event in events[1:]:
-        if isinstance(event, CallIntended):
+        if isinstance(event, BriefSent):
             waiting[event.turn_id] = event.brief_digest
         else:
             assert waiting.pop(event.turn_id) == event.reply.brief_digest  # type: ignore[union-attr]

@@ -60,7 +60,7 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
     assert ran.code == 0, ran.err
     assert setup.positions == {"a": "Tabs it is.", "b": "Spaces it is."}
     assert setup.origins["positions"] == "derived"
-    assert [(one.spec, one.text, one.called) for one in derived] == [("anthropic:n", DERIVED, True)]
+    assert [(one.spec, one.text, one.by_call) for one in derived] == [("anthropic:n", DERIVED, True)]
     assert derived[0].usage is not None and derived[0].usage.input > 0
     assert 0 < ran.err.index("to derive the positions") < ran.err.index("Deriving the two positions"), ran.err
     assert "Tabs it is." in ran.err  # the setup that is shown holds what was derived
@@ -113,7 +113,7 @@ def test_calls_that_broke_off_are_on_the_bill(debate: Run, server: Server) -> No
     first, second, third = opened().moderator_replies
 
     assert DERIVED.startswith(first.text) and first.text and second.text == "" and third.text == DERIVED
-    assert [one.cost for one in (first, second)] == [None, None] and first.called and second.called
+    assert [one.cost for one in (first, second)] == [None, None] and first.by_call and second.by_call
     (line,) = [line for line in costs_of(fold(read("r.journal.jsonl").events)).lines if line.phase == "setup"]
     assert (line.calls, line.unpriced_calls) == (3, 2) and line.cost == third.cost
 
@@ -219,7 +219,7 @@ def test_a_failed_call_counts_in_the_cap(price: float, came: Reply | None) -> No
     with pytest.raises(OverBudget, match=r"with \$\d.* spent(?s:.*)\n1 call of .* may have been billed\."):
         derived(provider, price * 1.5, kept=kept)
     (failed,) = kept
-    assert (failed.text, failed.cost, failed.spec, failed.called) == (came.text if came else "", None, OPUS, True)
+    assert (failed.text, failed.cost, failed.spec, failed.by_call) == (came.text if came else "", None, OPUS, True)
     assert failed.estimated_cost == pytest.approx(price)
 
     enough, kept = Derives([refused, DERIVED], price), []
@@ -249,4 +249,4 @@ def test_a_call_that_is_given_up_is_kept(price: float) -> None:
         derived(Derives(["No.", asyncio.CancelledError()], None), None, kept=kept)
     assert billed_calls(kept) == [f"2 calls of {OPUS} may have been billed."]
     del kept[0]
-    assert [(one.cost, one.estimated_cost, one.called) for one in kept] == [(None, pytest.approx(price), True)]
+    assert [(one.cost, one.estimated_cost, one.by_call) for one in kept] == [(None, pytest.approx(price), True)]

@@ -102,7 +102,7 @@ def test_a_pause(here: Path, resumes: bool) -> None:
 
 def paid_event() -> Opened:
     """An opening with positions that a model derived."""
-    reply = Reply(text="{}", brief_digest="b", spec="anthropic:m", called=True)
+    reply = Reply(text="{}", brief_digest="b", spec="anthropic:m", by_call=True)
     return opened_event().model_copy(update={"moderator_replies": (reply,)})
 
 

@@ -14,7 +14,7 @@ import pytest
 from corpus import for_each
 from weak_judges import judge
 
-from debate_orchestrator.core.events import CallIntended, Event
+from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -221,7 +221,7 @@ def test_no_more_are_asked_at_once_than_the_limit(tmp_path: Path) -> None:
 
     def on_event(debate: DebateState, event: Event) -> None:
         nonce = debate.opened.nonce
-        under_way.add(nonce) if isinstance(event, CallIntended) else under_way.discard(nonce)
+        under_way.add(nonce) if isinstance(event, BriefSent) else under_way.discard(nonce)
         most.append(len(under_way))
 
     asyncio.run(run.run(asyncio.Event(), on_event))

@@ -274,14 +274,14 @@ def test_a_debate_among_people(here: Path) -> None:
     assert debate.complete
     assert person.most == 1 and person.tidied == 1
     replies = [debate.reply(turn) for turn in schedule.turns_taken(debate)]
-    assert {(one.spec, one.model, one.usage, one.cost, one.called) for one in replies} == {
+    assert {(one.spec, one.model, one.usage, one.cost, one.by_call) for one in replies} == {
         ("human", None, None, 0.0, False)
     }
     assert costs_of(debate).lines == ()
     others = fold([opened_event(rounds=2)])
     same = brief(others, schedule.turn(others, "1.opening.a")).digest  # that any other provider would get
     assert (
-        debate.calls_intended("1.opening.a")[0].brief_digest
+        debate.briefs_sent("1.opening.a")[0].brief_digest
         == debate.reply(schedule.turn(debate, "1.opening.a")).brief_digest
         == same
     )

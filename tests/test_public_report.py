@@ -82,7 +82,7 @@ def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:
         if isinstance(event, Spoke | StructuredReplyGiven):
             spec = spec_in(debate, debate.turns[event.turn_id].seat)
             model = None if spec.startswith("command:") else file
-            reply = event.reply.model_copy(update={"spec": spec, "model": model, "called": True})
+            reply = event.reply.model_copy(update={"spec": spec, "model": model, "by_call": True})
             events[n] = event.model_copy(update={"reply": reply})
     events.insert(1, Noted(note="estimate", detail=f"3 calls of {cast['a'][0]}"))
     journals.write_journal(Path("x.public.journal.jsonl"), events)

@@ -384,7 +384,7 @@ def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pyte
     write, full = os.pwrite, [True]
 
     def written(handle: int, data: bytes, at: int) -> int:
-        if full[0] and b'"kind":"call_intended"' in data:
+        if full[0] and b'"kind":"brief_sent"' in data:
             raise OSError(errno.ENOSPC, "full")
         return write(handle, data, at)
 

@@ -393,7 +393,7 @@ def test_a_debate_about_ordinary_words(debate: Run, here: Path, monkeypatch: pyt
 
 def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is spelled like a turn's id, a seat or a cast changes these nowhere in a journal."""
-    reply = Reply(text="Not 1.opening.a!", brief_digest="0" * 64, spec="judge-1of2", model="judge-1of2", called=True)
+    reply = Reply(text="Not 1.opening.a!", brief_digest="0" * 64, spec="judge-1of2", model="judge-1of2", by_call=True)
     events: list[Event] = [
         opened_event(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1of2",)}),
         Spoke(turn_id="1.opening.a", reply=reply),

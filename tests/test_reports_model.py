@@ -296,7 +296,7 @@ USAGE = Usage(uncached_input=1000, cached=20, cache_write_5m=300, cache_write_1h
 
 def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -> list[Event]:
     """The events of a debate whose every answer was paid for."""
-    changed = {"usage": usage, "cost": cost, "called": True}
+    changed = {"usage": usage, "cost": cost, "by_call": True}
     return [
         event.model_copy(update={"reply": event.reply.model_copy(update=changed | {"spec": _by(event.turn_id)})})
         if isinstance(event, Spoke | StructuredReplyGiven)

@@ -66,7 +66,7 @@ def test_what_was_paid_is_kept(moderator: Moderator) -> None:
 
     assert [one.spec for one in held.state.progress.paid] == ["anthropic:claude-opus-5-5"] * 2
     assert len(again.state.progress.paid) == 3
-    assert all(one.called and one.cost for one in again.state.progress.paid)
+    assert all(one.by_call and one.cost for one in again.state.progress.paid)
 
 
 def test_a_call_that_broke_off_is_kept(moderator: Moderator) -> None:

@@ -15,7 +15,7 @@ from debates import LOOK_ALIKES, opened_event, opened_with_quotes, play_events
 from human_turns import PEOPLE, Script, due
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import CallIntended, ContextFile, Event, QuestionAsked, Spoke
+from debate_orchestrator.core.events import BriefSent, ContextFile, Event, QuestionAsked, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -122,13 +122,13 @@ def test_the_terminal_is_lent(here: Path) -> None:
     on_event = one.begin_watching(lambda: None, show, show.on_event)
 
     for turn in ("1.opening.a", "1.opening.b"):
-        for taken in (CallIntended(turn_id=turn, brief_digest="0" * 64, spec="x"), event(debate, turn, "Words.")):
+        for taken in (BriefSent(turn_id=turn, brief_digest="0" * 64, spec="x"), event(debate, turn, "Words.")):
             debate = apply(debate, taken)
             on_event(debate, taken)
 
     assert show.seen == [
-        "call_intended 1.opening.a", "spoke 1.opening.a", "lent",
-        "call_intended 1.opening.b", "spoke 1.opening.b", "back",
+        "brief_sent 1.opening.a", "spoke 1.opening.a", "lent",
+        "brief_sent 1.opening.b", "spoke 1.opening.b", "back",
     ]  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def test_no_person_sees_the_others_vote(here: Path) -> None:
     on_event = one.begin_watching(lambda: None, show, show.on_event)
     ballot = event(debate, "1.verdict.judge-2", json.dumps(scripted_replies.ballot(rounds=1)))
     for n in (2, 1, 3):
-        asking = CallIntended(turn_id=f"1.verdict.judge-{n}", brief_digest="0" * 64, spec="x")
+        asking = BriefSent(turn_id=f"1.verdict.judge-{n}", brief_digest="0" * 64, spec="x")
         debate = apply(debate, asking)
         on_event(debate, asking)
     for n in (2, 1, 3):

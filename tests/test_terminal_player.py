@@ -12,7 +12,7 @@ import pytest
 from fake_terminal import FakeTerminal, Shown
 
 from debate_orchestrator.core.events import (
-    CallIntended,
+    BriefSent,
     Event,
 )
 from debate_orchestrator.terminal import player
@@ -35,12 +35,12 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return passed
 
 
-def asked(turn: str) -> CallIntended:
-    return CallIntended(turn_id=turn, brief_digest="0" * 64, spec="host")
+def asked(turn: str) -> BriefSent:
+    return BriefSent(turn_id=turn, brief_digest="0" * 64, spec="host")
 
 
 def recorded(**setup: Any) -> list[Event]:
-    """A debate's events, with a `CallIntended` before each answer, as journals have them."""
+    """A debate's events, with a `BriefSent` before each answer, as journals have them."""
     first, *answers = debates.play_events(**setup)
     return [first, *(event for answer in answers for event in (asked(answer.turn_id), answer))]  # type: ignore[union-attr]
 

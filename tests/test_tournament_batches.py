@@ -22,7 +22,7 @@ from started import started
 
 from debate_orchestrator import resume
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import CallFailed, CallIntended, Event
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.providers import pricing
@@ -74,7 +74,7 @@ def journals(held: Tournament) -> list[list[Event]]:
 
 
 def calls_of(held: Tournament) -> int:
-    return sum(isinstance(event, CallIntended) for events in journals(held) for event in events)
+    return sum(isinstance(event, BriefSent) for events in journals(held) for event in events)
 
 
 def test_a_tournament_runs_in_waves(server: Server) -> None:
@@ -123,7 +123,7 @@ def test_the_cap_counts_half(server: Server) -> None:
 @pytest.mark.parametrize("cancel", [False, True])
 def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) -> None:
     """A run that leaves while its batches are under way is continued by one that takes their results: no call is
-    paid for twice, and each has one `CallIntended`."""
+    paid for twice, and each has one `BriefSent`."""
     held = small_tournaments.tournament(topics=1, rehearse=False)
     first = stopped(held, server, cancel=cancel)
     begun = len(server.batch_paid)

@@ -18,7 +18,7 @@ from small_tournaments import JUDGES, OPUS, runner, statuses
 
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.core.events import (
-    CallIntended,
+    BriefSent,
     ContextFile,
     EarlierDebate,
     Event,
@@ -124,7 +124,7 @@ def test_a_judge_who_fails_is_replaced(server: Server) -> None:
     run = small_tournaments.run_tournament(held)
     events = events_of(held)
     recast = [event for event in events if isinstance(event, Reassigned)]
-    asked = Counter(event.turn_id for event in events if isinstance(event, CallIntended))
+    asked = Counter(event.turn_id for event in events if isinstance(event, BriefSent))
 
     assert statuses(run) == ["complete"]
     assert [event.specs for event in recast] == [(held.schedule[0].reserve[0], held.schedule[0].judges[1])]
@@ -175,7 +175,7 @@ def test_a_cap_over_all_debates(server: Server) -> None:
     assert 0 < spent <= 0.05 and begun <= 3
     assert any("exceeds the cap of $0.05" in why for one in run.statuses.values() for why in one.why)
     assert set(statuses(again)) == {"complete"}
-    calls = sum(isinstance(event, CallIntended) for n in range(len(held.schedule)) for event in events_of(raised, n))
+    calls = sum(isinstance(event, BriefSent) for n in range(len(held.schedule)) for event in events_of(raised, n))
     assert calls == len(held.schedule) * 8 == len(server.requests)
 
 
@@ -218,7 +218,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     small_tournaments.run_tournament(other)
     paths = [Path(held.journal_path(debate.id)) for debate in held.schedule]
     lines = paths[0].read_bytes().splitlines(keepends=True)
-    paths[0].write_bytes(b"".join([*lines[:3], lines[3].replace(b"call_intended", b"taken"), *lines[4:]]))
+    paths[0].write_bytes(b"".join([*lines[:3], lines[3].replace(b"brief_sent", b"taken"), *lines[4:]]))
     paths[1].write_bytes(Path(other.journal_path(other.schedule[1].id)).read_bytes())
     paths[2].write_bytes(b"".join(lines[:0]) + paths[2].read_bytes()[:-700])
     paths[3].write_bytes(paths[3].read_bytes()[:500])

@@ -11,7 +11,7 @@ import pytest
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Opened, Spoke
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.engine.budget import Budget
@@ -60,7 +60,7 @@ def of(events: list[Event], kind: type, turn: str) -> list[Event]:
 
 
 def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
-    """Each call has its own `CallIntended`; what came to nothing is on record with reason, wait and what had come."""
+    """Each call has its own `BriefSent`; what came to nothing is on record with reason, wait and what had come."""
     half = Reply(text="This is ha", brief_digest="", spec="", cost=0.25)
     speaker = Failing(
         lambda brief, n: TransientError("no line", partial=half) if brief.turn_id == "1.opening.b" and n < 2 else None
@@ -68,7 +68,7 @@ def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
     events = run(tmp_path / "j", speaker)
     lost = of(events, CallFailed, "1.opening.b")
 
-    assert len(of(events, CallIntended, "1.opening.b")) == 3
+    assert len(of(events, BriefSent, "1.opening.b")) == 3
     assert [type(event.wait) for event in lost] == [float, float]  # type: ignore[attr-defined]
     assert all(event.reply.text == "This is ha" and event.reply.brief_digest for event in lost)  # type: ignore[attr-defined]
     assert fold(events).complete
@@ -93,7 +93,7 @@ def test_what_will_not_pass_is_not_tried_again(error: Exception, tmp_path: Path)
     with pytest.raises(type(error)):
         run(tmp_path / "j", speaker)
 
-    assert len(of(read(tmp_path / "j").events, CallIntended, "1.opening.b")) == 1
+    assert len(of(read(tmp_path / "j").events, BriefSent, "1.opening.b")) == 1
 
 
 def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
 
     events = run(tmp_path / "j", Failing(fail), stop=stop, retry_for=1_000.0)
 
-    assert len([event for event in events if isinstance(event, CallIntended)]) == 1
+    assert len([event for event in events if isinstance(event, BriefSent)]) == 1
 
 
 def test_answers_under_way_are_awaited(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from messages_server import Server
 from started import Started, started
 
-from debate_orchestrator.core.events import CallIntended, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, StructuredReplyGiven
 from debate_orchestrator.storage.journal import read
 
 pytestmark = pytest.mark.slow
@@ -52,14 +52,14 @@ def full(process: Started, server: Server, requests: int) -> None:
     while len(server.requests) < requests:
         assert time.monotonic() < until and process.look() is None, process.end()
         time.sleep(0.01)
-    time.sleep(0.3)  # each `CallIntended` is written
+    time.sleep(0.3)  # each `BriefSent` is written
     limit(process, Path(J).stat().st_size)
     server.held = 0
 
 
 def asked(journal: str = J) -> list[str]:
     """The turns that were asked for, as often as they were."""
-    return [event.turn_id for event in read(journal).events if isinstance(event, CallIntended)]
+    return [event.turn_id for event in read(journal).events if isinstance(event, BriefSent)]
 
 
 def test_answers_wait_for_room(server: Server) -> None:

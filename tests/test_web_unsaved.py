@@ -21,7 +21,7 @@ import pytest
 from debates import opened_event
 from public_server import ask, served_public, start
 
-from debate_orchestrator.core.events import CallIntended, Opened
+from debate_orchestrator.core.events import BriefSent, Opened
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine import start as start_module
@@ -126,7 +126,7 @@ def test_nothing_is_said_to_wait_once_it_is_saved(fail: Fail, explain: Any) -> N
 
 # Positions that are derived for a form
 
-DERIVED = (Reply(text="{}", brief_digest="", spec="anthropic:x", called=True),)
+DERIVED = (Reply(text="{}", brief_digest="", spec="anthropic:x", by_call=True),)
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_positions_are_awaited_when_the_server_ends() -> None:
     path = asyncio.run(begin(runs, opened_event().settings))
     first, *more = journal.read(path).events
     assert isinstance(first, Opened) and first.moderator_replies == DERIVED
-    assert not any(isinstance(event, CallIntended) for event in more) and runs.lost_count == 0
+    assert not any(isinstance(event, BriefSent) for event in more) and runs.lost_count == 0
 
 
 @pytest.mark.usefixtures("deriving")

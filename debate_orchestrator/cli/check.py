@@ -92,7 +92,7 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
         "complete": not due,
         "due": due,
         "missing": [wording.missing_reply_text(debate, turn) for turn in schedule.missing_records(debate)],
-        "in_flight": [turn for turn in due if debate.calls_intended(turn)],
+        "in_flight": [turn for turn in due if debate.briefs_sent(turn)],
         "head": contents.entries[-1].hash,
     }
 

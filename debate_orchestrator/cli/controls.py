@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import CallIntended, Event, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import DebateSession, audience_question, current_issues
@@ -285,7 +285,7 @@ class Controls:
         self._on_event(debate, event)
         if isinstance(event, ReplyEvent):
             self._offer_issues()
-        if isinstance(event, CallIntended | ReplyEvent):
+        if isinstance(event, BriefSent | ReplyEvent):
             self.show_status()
 
     def show_status(self) -> None:

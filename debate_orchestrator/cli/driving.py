@@ -24,7 +24,7 @@ from debate_orchestrator.cli.output import (
 )
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Rejected, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -61,7 +61,7 @@ class ProgressLines:
         lines = []
         if isinstance(event, CallFailed | Rejected) and not _rejected_in_earlier_debate(event):
             lines.append(_problem_line(debate, event))
-        if isinstance(event, CallIntended):
+        if isinstance(event, BriefSent):
             self._started.setdefault(event.turn_id, time.monotonic())
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn_id, time.monotonic())

@@ -35,9 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     debate = record(arguments, lambda debate: audience_question(debate, arguments.question, arguments.to or ()))
     question_event = debate.floor_questions[-1]
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
-    briefed_turns = [
-        turn.id for turn in debate.due if debate.calls_intended(turn.id) and turn.role in question_event.to
-    ]
+    briefed_turns = [turn.id for turn in debate.due if debate.briefs_sent(turn.id) and turn.role in question_event.to]
     if arguments.json:
         print_json(
             {**status(debate, arguments.journal), "to": list(question_event.to), "briefs_put_before": briefed_turns}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import CallFailed, CallIntended, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, ReplyEvent
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
@@ -90,28 +90,28 @@ def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
     yield from (
         BilledCall(None, reply.spec, reply, reply.estimated_cost)
         for reply in debate.opened.moderator_replies
-        if reply.called
+        if reply.by_call
     )
     for turn in {**debate.turns, **debate.turns_reached}.values():
         yield from _billed_in(turn, debate.turn_events.get(turn.id, ()))
 
 
-def calls_under_way(debate: DebateState, turn_id: str) -> list[CallIntended]:
-    """Each `CallIntended` of a turn of which the journal has no outcome, the latest one last."""
-    return [intent for intent, outcome in _paired(debate.turn_events.get(turn_id, ())) if intent and outcome is None]
+def calls_under_way(debate: DebateState, turn_id: str) -> list[BriefSent]:
+    """Each `BriefSent` of a turn of which the journal has no outcome, the latest one last."""
+    return [sent for sent, outcome in _paired(debate.turn_events.get(turn_id, ())) if sent and outcome is None]
 
 
 _Outcome = CallFailed | ReplyEvent
 
 
-def _paired(events: Iterable[CallIntended | _Outcome]) -> list[tuple[CallIntended | None, _Outcome | None]]:
-    """Each `CallIntended` of a turn with its outcome, and the outcomes without one. An outcome belongs to the latest of
+def _paired(events: Iterable[BriefSent | _Outcome]) -> list[tuple[BriefSent | None, _Outcome | None]]:
+    """Each `BriefSent` of a turn with its outcome, and the outcomes without one. An outcome belongs to the latest of
     the same spec that has none yet, since a turn makes one call at a time; an earlier one is of a process that was
     killed. A journal of another origin may hold outcomes of calls that were never made."""
-    pairs: list[tuple[CallIntended | None, _Outcome | None]] = []
+    pairs: list[tuple[BriefSent | None, _Outcome | None]] = []
     without_outcome: dict[str, list[int]] = {}
     for event in events:
-        if isinstance(event, CallIntended):
+        if isinstance(event, BriefSent):
             without_outcome.setdefault(event.spec, []).append(len(pairs))
             pairs.append((event, None))
         elif open_indexes := without_outcome.get(event.spec if isinstance(event, CallFailed) else event.reply.spec):
@@ -122,16 +122,16 @@ def _paired(events: Iterable[CallIntended | _Outcome]) -> list[tuple[CallIntende
     return pairs
 
 
-def _billed_in(turn: Turn, events: Iterable[CallIntended | _Outcome]) -> Iterator[BilledCall]:
-    for intent, outcome in _paired(events):
+def _billed_in(turn: Turn, events: Iterable[BriefSent | _Outcome]) -> Iterator[BilledCall]:
+    for sent, outcome in _paired(events):
         reply = None if outcome is None else outcome.reply
         failure = outcome if isinstance(outcome, CallFailed) else None
         if failure is not None and not failure.maybe_billed:
             continue
         if reply is not None:
-            if failure is not None or reply.called:
+            if failure is not None or reply.by_call:
                 yield BilledCall(turn, reply.spec, reply, reply.estimated_cost)
-        elif intent is not None and intent.called:
-            yield BilledCall(turn, intent.spec, None, intent.estimated_cost)
+        elif sent is not None and sent.by_call:
+            yield BilledCall(turn, sent.spec, None, sent.estimated_cost)
         elif failure is not None:
             yield BilledCall(turn, failure.spec, None, None)

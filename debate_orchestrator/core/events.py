@@ -41,7 +41,8 @@ MAX_QUESTION_LENGTH = 2000
 """Characters that a question from the floor may have."""
 
 _FORMER_KINDS = {
-    "asked": "call_intended",
+    "asked": "brief_sent",
+    "call_intended": "brief_sent",
     "capped": "budget_changed",
     "closed": "ended_early",
     "raised": "question_asked",
@@ -299,15 +300,15 @@ class Opened(JournaledModel):
         return f"{turns.total():,} turns in total; at most {MAX_TURNS:,}" if turns.total() > MAX_TURNS else None
 
 
-class CallIntended(JournaledModel):
-    """A brief is about to be sent. This is written before the call is made, which may cost money."""
+class BriefSent(JournaledModel):
+    """A brief is about to be sent to what fills the seat. This is written before a call, which may cost money."""
 
-    kind: Literal["call_intended"] = "call_intended"
+    kind: Literal["brief_sent"] = "brief_sent"
     turn_id: str
     brief_digest: str
     spec: str
-    called: bool = False
-    """Whether a call of ours sent it, which may be paid for."""
+    by_call: bool = False
+    """Whether a call of this program sends it, which may be paid for: no host, person or stand-in is called."""
     estimated_cost: EstimatedCost = None
     """US dollars that the call may cost with nothing cached."""
 
@@ -437,7 +438,7 @@ class Noted(FrozenModel):
 
 
 ReplyEvent = Spoke | Declined | StructuredReplyGiven | Rejected
-TurnEvent = CallIntended | CallFailed | ReplyEvent
+TurnEvent = BriefSent | CallFailed | ReplyEvent
 Event = (
     Opened
     | TurnEvent

@@ -16,9 +16,9 @@ from itertools import takewhile
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import (
+    BriefSent,
     BudgetChanged,
     CallFailed,
-    CallIntended,
     Declined,
     EndedEarly,
     Event,
@@ -167,13 +167,16 @@ def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
         return False
     if (slot_id := _ended_after(debate, event)) is None:
         raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
-    if slot_id not in (schedule.last_slot_id(debate), schedule.last_slot_id(debate, count_uncalled_briefs=True)):
+    if slot_id not in (
+        schedule.last_slot_id(debate),
+        schedule.last_slot_id(debate, count_briefs_sent_without_call=True),
+    ):
         raise OutOfTurn(f"This debate can't be ended after {short_repr(slot_id)} now.")
     return True
 
 
 def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
-    return event.after or schedule.last_slot_id(debate, count_uncalled_briefs=True)
+    return event.after or schedule.last_slot_id(debate, count_briefs_sent_without_call=True)
 
 
 def _check_reopening(debate: DebateState) -> bool:
@@ -199,7 +202,7 @@ def _check_turn_event(debate: DebateState, event: TurnEvent) -> bool:
     ends_turn = isinstance(event, Spoke | Declined | StructuredReplyGiven) or (
         isinstance(event, Rejected) and event.absent
     )
-    max_events = MAX_TURN_EVENTS + (not isinstance(event, CallIntended))
+    max_events = MAX_TURN_EVENTS + (not isinstance(event, BriefSent))
     if not ends_turn and len(debate.turn_events.get(event.turn_id, ())) >= max_events:
         raise OutOfTurn(
             f"{event.turn_id}: this turn has {MAX_TURN_EVENTS:,} events, and no more calls are allowed in it."
@@ -259,7 +262,7 @@ def _state_after(debate: DebateState, event: Event) -> DebateState:
             return _rescheduled(replace(debate, ended_after=_ended_after(debate, event), judged_rounds={}))
         case Reopened():
             return _reopened(debate)
-        case CallIntended():
+        case BriefSent():
             return _with_stage_begun(_with_turn_event(debate, event))
         case Spoke() | Declined() | StructuredReplyGiven():
             return _with_reply(_with_turn_event(debate, event), event)

@@ -101,8 +101,8 @@ class Reply(JournaledModel):
     """US dollars, by the prices known when it was given; None if they are unknown."""
     estimated_cost: EstimatedCost = None
     """US dollars that a cap counts if `cost` is None."""
-    called: bool = False
-    """Whether it came back from a call of ours, which may be paid for."""
+    by_call: bool = False
+    """Whether a call of this program brought it, which may be paid for."""
     found_pages: tuple[FoundPage, ...] = ()
     dropped_pages: int = Field(default=0, ge=0, exclude_if=lambda count: not count)
     """The number of pages that a search found and the journal had no room for."""

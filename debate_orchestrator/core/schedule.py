@@ -149,16 +149,19 @@ def not_due(debate: DebateState, turn_id: str) -> OutOfTurn:
     return OutOfTurn(f"{quoted(turn_id)} is not due. Due now: {due}.")
 
 
-def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) -> str | None:
+def last_slot_id(debate: DebateState, *, count_briefs_sent_without_call: bool = False) -> str | None:
     """The id of the last slot that still runs if the debate is ended now; None if nothing would be left out. A slot
     that has begun is finished, so that every side has its turn in it; otherwise the one before it is the last. The vote
-    on a round follows if all its speeches are in. A slot has begun once it has a reply or a call, or a brief was sent
-    in it without a call and its round has a reply or `count_uncalled_briefs` is set."""
+    on a round follows if all its speeches are in. A slot has begun once one of these is true of it:
+
+    - It has a reply, or a brief was sent in it by a call.
+    - A brief was sent in it without a call, and its round has a reply.
+    - A brief was sent in it without a call, and `count_briefs_sent_without_call` is set."""
     rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
-        briefs = debate.calls_intended(turn.id)
-        counts = count_uncalled_briefs or turn.round in rounds or any(brief.called for brief in briefs)
+        briefs = debate.briefs_sent(turn.id)
+        counts = count_briefs_sent_without_call or turn.round in rounds or any(brief.by_call for brief in briefs)
         return turn.id in debate.replies or bool(briefs and counts)
 
     slot_ids = {turn.slot_id for turn in debate.turns.values() if has_begun(turn)}
@@ -180,8 +183,8 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
 
 def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate now. A phase in which a person writes counts as begun, so their text is not lost."""
-    writing = any(brief.spec == model_spec.HUMAN for turn in debate.due for brief in debate.calls_intended(turn.id))
-    return EndedEarly(after=last_slot_id(debate, count_uncalled_briefs=writing))
+    writing = any(brief.spec == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent(turn.id))
+    return EndedEarly(after=last_slot_id(debate, count_briefs_sent_without_call=writing))
 
 
 def can_change_issues(debate: DebateState) -> bool:
@@ -194,7 +197,7 @@ def can_change_issues(debate: DebateState) -> bool:
     ):
         return False
     stage = debate.stages[-1]
-    was_called = any(brief.called for turn in stage for brief in debate.calls_intended(turn.id))
+    was_called = any(brief.by_call for turn in stage for brief in debate.briefs_sent(turn.id))
     has_begun_stage = was_called or any(turn.id in debate.replies for turn in stage)
     return bool(debate.due) and not has_begun_stage and rapporteur.issue_list(debate) is not None
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.debated_names import words_in_doubt
 from debate_orchestrator.core.events import (
+    BriefSent,
     CallFailed,
-    CallIntended,
     Noted,
     Opened,
     QuestionAsked,
@@ -182,8 +182,8 @@ class DebateState:
     def mirror(self) -> Mirror:
         return self.plan.mirror
 
-    def calls_intended(self, turn_id: str) -> list[CallIntended]:
-        return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, CallIntended)]
+    def briefs_sent(self, turn_id: str) -> list[BriefSent]:
+        return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, BriefSent)]
 
     def failed_calls(self, turn_id: str) -> list[CallFailed]:
         return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, CallFailed)]

@@ -77,6 +77,7 @@ class JournaledModel(FrozenModel):
 
     model_config = formerly(
         brief_digest="brief",
+        by_call="called",
         cache_write_1h="written_hour",
         cache_write_5m="written",
         data="ballot",

@@ -6,7 +6,7 @@ before they answer, and what a search brings, is not in the estimate.
 
 The cap is checked before each call; running calls and calls of unknown cost count too. The cost of a call is unknown
 until its reply is there, and after that if its tokens were not counted. What is expected is the price of its brief and
-of a reply of the usual length, with nothing cached; the journal has it in `CallIntended` and beside the reply. A model
+of a reply of the usual length, with nothing cached; the journal has it in `BriefSent` and beside the reply. A model
 that thinks for long may exceed the cap by one call, and no more.
 """
 
@@ -305,7 +305,7 @@ class Budget:
 
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
         """The expected cost of a call, alone or in a batch; None if its price is unknown. It counts from the moment
-        its `CallIntended` is on record. Raises OverBudget if it would exceed the debate's cap or the shared one."""
+        its `BriefSent` is on record. Raises OverBudget if it would exceed the debate's cap or the shared one."""
         cost = cost_before_call(spec, turn_brief, batch=batch)
         check_max_cost(self._current.state.max_cost, self.committed, turn_id, spec, cost, _RAISE_CAP)
         if self._shared_budget is not None:

@@ -109,7 +109,7 @@ async def propose(
         update = {
             "brief_digest": brief.digest,
             "spec": provider.name,
-            "called": model_spec.is_called(provider.name),
+            "by_call": model_spec.is_called(provider.name),
             "estimated_cost": cost_after_call(provider.name, brief, reply) if reply.cost is None else None,
         }
         earlier = (*state.progress.paid, *paid_replies)
@@ -137,7 +137,7 @@ async def propose(
 
 def billed_calls(replies: Sequence[Reply]) -> list[str]:
     """A sentence on how many of the calls that these replies came from may have been billed; none if none may."""
-    called = [reply.spec for reply in replies if reply.called]
+    called = [reply.spec for reply in replies if reply.by_call]
     return [f"{plural(len(called), 'call')} of {called[0]} may have been billed."] if called else []
 
 

@@ -22,8 +22,8 @@ from pydantic import Field, ValidationError
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import Costs, costs_of
 from debate_orchestrator.core.events import (
+    BriefSent,
     CallFailed,
-    CallIntended,
     Declined,
     Event,
     Opened,
@@ -53,7 +53,7 @@ from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, 
 from debate_orchestrator.util.messages import ignore
 
 CONCURRENCY = 6  # ballots under way at the same time, of all judges together
-_CALLS = (CallIntended, StructuredReplyGiven, Rejected, CallFailed)
+_CALLS = (BriefSent, StructuredReplyGiven, Rejected, CallFailed)
 
 _T = TypeVar("_T")
 _BySide = Annotated[dict[Side, _T], Field(min_length=2)]

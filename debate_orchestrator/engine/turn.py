@@ -3,7 +3,7 @@
 A reply that can't be used is kept, and the turn is asked again with its problems and that reply. If no usable one
 comes, the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
-was billed, so each call has a `CallIntended` of its own.
+was billed, so each call has a `BriefSent` of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Rejected, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
 from debate_orchestrator.core.fold import CurrentState, would_change
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
@@ -50,7 +50,7 @@ OnEvent = Callable[[DebateState, Event], None]
 OnText = Callable[[Turn, str], None]
 """Called with each piece of a reply as it arrives."""
 OnBrief = Callable[[DebateState, Turn, Brief], None]
-"""Called with each brief after its `CallIntended` was written."""
+"""Called with each brief after its `BriefSent` was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,11 +98,11 @@ class TurnRunner:
             running.append(run.run(cache_writer))
         return running
 
-    async def record(self, event: CallIntended | ReplyEvent | CallFailed) -> None:
+    async def record(self, event: BriefSent | ReplyEvent | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk; answers and failures wait for room on a full disk. A
-        `CallIntended` is not synced: a killed process leaves it in the file, and after a power cut a call may have
+        `BriefSent` is not synced: a killed process leaves it in the file, and after a power cut a call may have
         none."""
-        result = not isinstance(event, CallIntended)
+        result = not isinstance(event, BriefSent)
         self.append(event, queue_if_disk_full=result)
         await (self.journal.wait_until_synced() if result else self.journal.wait_until_handed_over())
 
@@ -161,7 +161,7 @@ class _TurnRun:
             while not self._stop.is_set() and await self._begin(turn_brief):
                 try:
                     return await self._call(turn_brief)
-                except ReplyPending:  # the call continues at the provider: its `CallIntended` stays valid
+                except ReplyPending:  # the call continues at the provider: its `BriefSent` stays valid
                     raise
                 except ExternalError as failure:
                     wait = retries.next_wait(failure)
@@ -175,7 +175,7 @@ class _TurnRun:
         return None
 
     async def _begin(self, turn_brief: Brief) -> bool:
-        """Waits for the provider to have room, reserves the expected cost and writes `CallIntended`. Returns False if
+        """Waits for the provider to have room, reserves the expected cost and writes `BriefSent`. Returns False if
         the loop was told to stop meanwhile. Raises OverBudget if the cap would be exceeded."""
         if not await self._provider.acquire(turn_brief, self._stop):
             return False
@@ -197,7 +197,7 @@ class _TurnRun:
             price = self._runner.budget.check(self._turn.id, name, turn_brief, batch=batch)
         # Nothing is awaited between the check and the record, from which on the call counts.
         fields = {"turn_id": self._turn.id, "brief_digest": turn_brief.digest, "spec": name}
-        await self._runner.record(CallIntended(**fields, called=self._billed, estimated_cost=price))
+        await self._runner.record(BriefSent(**fields, by_call=self._billed, estimated_cost=price))
         self._options.on_brief(self._debate, self._turn, turn_brief)
 
     async def _call(self, turn_brief: Brief) -> Reply:
@@ -226,7 +226,7 @@ class _TurnRun:
         if self._billed and reply.cost is None:
             cost = cost_after_call(name, turn_brief, reply, batch=self._provider.in_batch(turn_brief))
         spec = reply.spec if model_spec.is_stand_in(reply.spec) else name  # a recording may repeat a stand-in
-        update = {"brief_digest": turn_brief.digest, "spec": spec, "called": self._billed, "estimated_cost": cost}
+        update = {"brief_digest": turn_brief.digest, "spec": spec, "by_call": self._billed, "estimated_cost": cost}
         return reply.model_copy(update=update)
 
     # Calls that fail
@@ -288,7 +288,7 @@ class _TurnRun:
             return replies.rejected(self._turn, replies.as_stored(reply), error, absent=absent)
         except Exception as error:
             problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
-            failure = self._call_failed(problem, replies.as_stored(reply), maybe_billed=reply.called)
+            failure = self._call_failed(problem, replies.as_stored(reply), maybe_billed=reply.by_call)
             await self._runner.record(failure)
             raise
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import CallIntended, Noted, Rejected, ReplyEvent, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, Noted, Rejected, ReplyEvent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -157,7 +157,7 @@ class Stepper:
         self.announcer = Announcer()
         self.earlier_announcements = [] if just_opened else self.announcer.new_announcements(session.state)
         self.providers = seat_providers(session, permissions)
-        self.briefed_turn_ids = [turn.id for turn in self._due_at_host() if self.state.calls_intended(turn.id)]
+        self.briefed_turn_ids = [turn.id for turn in self._due_at_host() if self.state.briefs_sent(turn.id)]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
         self.rejected: set[str] = set()
@@ -313,9 +313,9 @@ class Stepper:
         return [turn for turn in self.state.due if turn.seat not in self.providers]
 
     def _record_brief_sent(self, turn: Turn, turn_brief: Brief) -> None:
-        earlier = self.state.calls_intended(turn.id)
+        earlier = self.state.briefs_sent(turn.id)
         if not earlier or earlier[-1].brief_digest != turn_brief.digest:
-            self.session.record(CallIntended(turn_id=turn.id, brief_digest=turn_brief.digest, spec=model_spec.HOST))
+            self.session.record(BriefSent(turn_id=turn.id, brief_digest=turn_brief.digest, spec=model_spec.HOST))
 
     def _files(self, turn: Turn) -> TurnFiles:
         return self.folder.turn_files(turn.id, "text" if self.state.shape(turn) is None else "json")

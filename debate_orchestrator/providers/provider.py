@@ -53,7 +53,7 @@ class Provider:
         """Closes connections and ends processes. The provider may be used again, in another event loop."""
 
     async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
-        """Waits until the rate limits have room for a call with this brief, and takes it, before its `CallIntended` is
+        """Waits until the rate limits have room for a call with this brief, and takes it, before its `BriefSent` is
         written; False if `stop` is set first, and nothing is taken."""
         return not stop.is_set()
 
@@ -65,7 +65,7 @@ class Provider:
         return False
 
     def in_sent_batch(self, brief: Brief) -> bool:
-        """Whether this call is in a batch and its `CallIntended` is on record."""
+        """Whether this call is in a batch and its `BriefSent` is on record."""
         return False
 
 

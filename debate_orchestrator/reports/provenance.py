@@ -121,7 +121,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if debate.opened.earlier_debate is None and (why := rapporteur_note(settings, format)):
         yield _info("no brief", why)
     yield _info("order", _order(debate))
-    if any(reply.called for reply in debate.opened.moderator_replies):
+    if any(reply.by_call for reply in debate.opened.moderator_replies):
         text = "The positions were derived by a moderator's model, and were not confirmed."
         yield _info("positions", text)
     if settings.rounds > 1 and debate.judges and debate.opened.earlier_debate is None and not settings.feedback:

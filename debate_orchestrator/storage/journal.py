@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import CallFailed, CallIntended, Event, Opened, Rejected, ReplyEvent, TurnEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Rejected, ReplyEvent, TurnEvent
 from debate_orchestrator.storage.files import append_line, sync_folder, take_lock, write_errors
 from debate_orchestrator.storage.journal_lines import BEGINNING, Entry, JournalContents, make_line, parse, stated_hash
 from debate_orchestrator.storage.paths import JOURNAL
@@ -258,9 +258,9 @@ class JournalWriter:
             reply = event.reply.without_pages()
             line, entry = make_line(event.model_copy(update={"reply": reply}), entry.at, self.entries)
         new = WaitingLine(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else "")
-        if self._length + len(line) > (maximum if isinstance(event, CallIntended) else MAX_FILE_SIZE):
+        if self._length + len(line) > (maximum if isinstance(event, BriefSent) else MAX_FILE_SIZE):
             self._lose(new)
-            what = "has no room for another reply" if isinstance(event, CallIntended) else "is full"
+            what = "has no room for another reply" if isinstance(event, BriefSent) else "is full"
             problem = f"{self._name} {what}: a journal has at most {MAX_FILE_SIZE:,} bytes, or it can't be read."
             raise PermanentFailure(problem, hint="`debate report`, which makes a report of what is there")
         self._append_line(new)
@@ -271,7 +271,7 @@ class JournalWriter:
 
     def _turns_under_way_after(self, event: Event) -> frozenset[str]:
         """The turns that await the reply of a call which this writer has recorded. A turn has one call at a time."""
-        if isinstance(event, CallIntended) and event.called:
+        if isinstance(event, BriefSent) and event.by_call:
             return self._turns_under_way | {event.turn_id}
         return self._turns_under_way - {event.turn_id} if isinstance(event, TurnEvent) else self._turns_under_way
 

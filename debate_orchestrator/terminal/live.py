@@ -79,13 +79,13 @@ class LiveView:
         """Shows an event; `debate` is the state after it."""
         self._debate = debate
         match event:
-            case events.CallIntended() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
+            case events.BriefSent() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
                 schedule.turn(debate, event.turn_id)
             ):
                 self._recall(event)
             case events.Rejected() if self._is_of_earlier_debate(schedule.turn(debate, event.turn_id)):
                 pass  # rejected, and replaced by another, in the debate that is judged again
-            case events.CallIntended():
+            case events.BriefSent():
                 self._speech(event.turn_id).begin(self._now())
             case events.Spoke() | events.Declined():
                 speech = self._speech(event.turn_id)
@@ -103,7 +103,7 @@ class LiveView:
                 self._add_text(wording.user_event_text(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.is_final:
             self._end_stage()
-        if isinstance(event, events.ReplyEvent | events.CallIntended):
+        if isinstance(event, events.ReplyEvent | events.BriefSent):
             self._announce()
         if self._ballots_hidden and debate.complete:
             self._ballots_hidden = False
@@ -223,9 +223,9 @@ class LiveView:
         """Whether a stand-in takes a turn, whose words mean nothing."""
         return model_spec.is_stand_in(spec_in(self._debate, turn.seat))
 
-    def _recall(self, event: events.CallIntended | events.Spoke | events.Declined) -> None:
+    def _recall(self, event: events.BriefSent | events.Spoke | events.Declined) -> None:
         self._announce()
-        if not isinstance(event, events.CallIntended):
+        if not isinstance(event, events.BriefSent):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn_id))
             words = count_words(speech_rules.without_private_reasoning(self._debate, event.reply.text))
             self._add_text(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)

@@ -283,7 +283,7 @@ class SetupBase:
         return cast_providers.make_provider(spec, CurrentState(debate), self.find_models().permissions)
 
     def cost_line(self) -> str:
-        calls = [reply for reply in self.state.progress.paid if reply.called]
+        calls = [reply for reply in self.state.progress.paid if reply.by_call]
         if not calls:
             return ""
         unknown = sum(reply.cost is None for reply in calls)

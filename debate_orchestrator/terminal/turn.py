@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
-from debate_orchestrator.core.events import CallIntended, Event
+from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.turn import OnEvent
@@ -265,7 +265,7 @@ class TerminalPeople:
         self._on_quit = on_quit
 
         def on_event(debate: DebateState, event: Event) -> None:
-            if isinstance(event, CallIntended) and not self._due_turn_ids:
+            if isinstance(event, BriefSent) and not self._due_turn_ids:
                 self.remove_drafts(debate)
                 self._due_turn_ids = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
                 if self._due_turn_ids and control is not None:

@@ -3,7 +3,7 @@
 The calls that all debates wait for are collected into one batch for each model. `batches.jsonl` in the tournament's
 folder says which calls are in which batch: a line is synced before a batch is created, and another once the provider
 has named it, or has refused it. On a full disk the second line waits in memory until there is room. The calls have ids
-that follow from the debate's journal, so a later run knows the batch of a turn whose `CallIntended` is on record and
+that follow from the debate's journal, so a later run knows the batch of a turn whose `BriefSent` is on record and
 takes its result. A call that a batch does not answer is made again alone.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from debate_orchestrator.core.costs import calls_under_way
-from debate_orchestrator.core.events import CallIntended
+from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -302,16 +302,16 @@ class BatchedProvider(Provider):
     def _id(self, brief: Brief) -> str:
         """The id of the call under way, else of the next call. An earlier version may have given the brief of the call
         under way another digest."""
-        intent = self._pending_intent(brief)
-        earlier = call_id(self._current.state, brief.turn_id, self.name, intent.brief_digest) if intent else None
+        sent = self._pending_brief_sent(brief)
+        earlier = call_id(self._current.state, brief.turn_id, self.name, sent.brief_digest) if sent else None
         if earlier is not None and self._batches.has_call(earlier):
             return earlier
         return call_id(self._current.state, brief.turn_id, self.name, brief.digest)
 
-    def _pending_intent(self, brief: Brief) -> CallIntended | None:
-        """The latest `CallIntended` of this model on record for a turn whose call has no result."""
-        intents = [call for call in calls_under_way(self._current.state, brief.turn_id) if call.spec == self.name]
-        return intents[-1] if intents else None
+    def _pending_brief_sent(self, brief: Brief) -> BriefSent | None:
+        """The latest `BriefSent` of this model on record for a turn whose call has no result."""
+        sent = [event for event in calls_under_way(self._current.state, brief.turn_id) if event.spec == self.name]
+        return sent[-1] if sent else None
 
     def in_batch(self, brief: Brief) -> bool:
         failed = self._current.state.failed_calls(brief.turn_id)
@@ -321,7 +321,7 @@ class BatchedProvider(Provider):
         )
 
     def in_sent_batch(self, brief: Brief) -> bool:
-        return self._pending_intent(brief) is not None and self._batches.has_call(self._id(brief))
+        return self._pending_brief_sent(brief) is not None and self._batches.has_call(self._id(brief))
 
     async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import CallIntended
+from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.phases import JUDGE, TIE, judge_seats
 from debate_orchestrator.reports.compare import has_speeches_of, sources
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -311,7 +311,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     except (ValueError, OverflowError):  # not as this program writes it
         return {}
     for entry, at in zip(entries, times, strict=True):
-        if isinstance(entry.event, CallIntended):
+        if isinstance(entry.event, BriefSent):
             sent_at.setdefault(entry.event.turn_id, at)
         elif isinstance(entry.event, REPLIES) and entry.event.turn_id in sent_at:
             duration = at - sent_at[entry.event.turn_id]

@@ -1,6 +1,6 @@
 """Rate limits of providers, which the calls of all debates of a process share: requests, tokens, calls at once.
 
-A call is admitted before its `CallIntended` is written, so that a call that a journal names as under way has been made.
+A call is admitted before its `BriefSent` is written, so that a call that a journal names as under way has been made.
 Calls begin slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the
 model, for as long as the provider asks, and halves how many may be under way.
 """

@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from debate_orchestrator.core import rapporteur
-from debate_orchestrator.core.events import CallIntended, Event
+from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
@@ -244,7 +244,7 @@ class ServedDebate:
     def _on_event(self, debate: DebateState, event: Event) -> None:
         for turn in [turn for turn in self._streamed_replies if turn in debate.replies]:
             del self._streamed_replies[turn]
-        if isinstance(event, CallIntended) and event.turn_id in {turn.id for turn in debate.due}:
+        if isinstance(event, BriefSent) and event.turn_id in {turn.id for turn in debate.due}:
             self._write_on(debate, debate.turns[event.turn_id])
         self.blocks.update(debate)
         self.people.notify(debate)

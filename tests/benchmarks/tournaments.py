@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import small_tournaments
 from overhead import body, client, line, plainly, server, table, timed
 
-from debate_orchestrator.core.events import CallIntended, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import spec_in
 from debate_orchestrator.prompting.briefs import brief
@@ -120,7 +120,7 @@ def limited(per_minute: str) -> None:
         began = time.perf_counter()
         run = small_tournaments.run_tournament(tournament, concurrency=120)
         took = time.perf_counter() - began
-        calls = sum(isinstance(event, CallIntended) for one in tournament.schedule
+        calls = sum(isinstance(event, BriefSent) for one in tournament.schedule
                     for event in read(tournament.journal_path(one.id)).events)  # fmt: skip
     print(f"{calls} calls at {count} a minute: {calls / took * 60 / count:.1%} of the limit, "
           f"{run.limiters.throttled} refused")  # fmt: skip

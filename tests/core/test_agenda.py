@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import BudgetChanged, CallIntended, EarlierDebate, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.events import BriefSent, BudgetChanged, EarlierDebate, EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
@@ -29,8 +29,8 @@ def put(debate: DebateState, turn: str) -> list[tuple[str, bool]]:
     return [(one.text, one.new) for one in schedule.questions_put_to(debate, schedule.turn(debate, turn))]
 
 
-def asked(turn: str) -> CallIntended:
-    return CallIntended(turn_id=turn, brief_digest="0" * 64, spec="host")
+def asked(turn: str) -> BriefSent:
+    return BriefSent(turn_id=turn, brief_digest="0" * 64, spec="host")
 
 
 def test_questions_add_up() -> None:

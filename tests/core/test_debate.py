@@ -32,7 +32,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import CallIntended, EndedEarly, Event, Noted, QuestionAsked
+from debate_orchestrator.core.events import BriefSent, EndedEarly, Event, Noted, QuestionAsked
 from debate_orchestrator.core.fold import MAX_NOTES, MAX_QUESTIONS, MAX_TURN_EVENTS, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
@@ -77,7 +77,7 @@ def test_out_of_turn_changes_nothing() -> None:
         for make in [speech_event, decline_event, rejected_event, lambda turn: ballot_event(turn, {}), None]:
             debate = fold([opened()])
             before = state(debate)
-            event = make(turn) if callable(make) else CallIntended(turn_id=turn, brief_digest="0", spec="host")
+            event = make(turn) if callable(make) else BriefSent(turn_id=turn, brief_digest="0", spec="host")
             with pytest.raises(OutOfTurn, match=r"Due now: 1\.opening\.a"):
                 debate = apply(debate, event)
             assert before == state(debate), (turn, make)
@@ -111,13 +111,13 @@ def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
 
 
 def test_asking_settles_nothing() -> None:
-    """A `CallIntended` is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
+    """A `BriefSent` is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
     debate = fold([opened()])
-    asked = CallIntended(turn_id="1.opening.a", brief_digest="0", spec="host")
+    asked = BriefSent(turn_id="1.opening.a", brief_digest="0", spec="host")
     debate = apply(apply(debate, asked), asked)
     assert (["1.opening.a"], (asked, asked)) == (
         [turn.id for turn in debate.due],
-        tuple(debate.calls_intended("1.opening.a")),
+        tuple(debate.briefs_sent("1.opening.a")),
     )
     debate = apply(debate, speech_event("1.opening.a"))
     with pytest.raises(OutOfTurn):
@@ -204,7 +204,7 @@ def test_a_debater_is_never_absent() -> None:
 
 def test_the_same_rejected_reply_twice_is_harmless() -> None:
     """A rejected reply that comes again changes nothing; after another brief it is a reply of its own."""
-    asked = CallIntended(turn_id="1.opening.a", brief_digest="0" * 64, spec="host")
+    asked = BriefSent(turn_id="1.opening.a", brief_digest="0" * 64, spec="host")
     rejected = rejected_event("1.opening.a")
     debate = fold([opened(), asked, rejected])
 
@@ -218,7 +218,7 @@ CHOICES = ["plain", "plain", "plain", "asked", "raised", "closed", "concede", "d
 def turned(debate: DebateState, choice: str, turn: Any) -> list[Any]:
     """What happens in a turn that is due, by choice."""
     if choice == "asked":
-        return [CallIntended(turn_id=turn.id, brief_digest="0" * 64, spec="host")]
+        return [BriefSent(turn_id=turn.id, brief_digest="0" * 64, spec="host")]
     if choice == "raised":
         return [QuestionAsked(question="Why?", to=("a", "judge"))]
     if choice == "closed":
@@ -257,7 +257,7 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
 def test_the_events_that_a_state_collects_are_limited() -> None:
     """Beyond a limit no more notes, questions and calls of a turn fit, and it is said why; the turn can still have its
     reply."""
-    asked = CallIntended(turn_id="1.opening.a", brief_digest="0" * 64, spec="host")
+    asked = BriefSent(turn_id="1.opening.a", brief_digest="0" * 64, spec="host")
     for event, most in (
         (Noted(note="estimate"), MAX_NOTES),
         (QuestionAsked(question="Why?", to=("a",)), MAX_QUESTIONS),

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from debate_orchestrator.core.costs import CostLine, Costs, costs_of
 from debate_orchestrator.core.events import (
     EVENT,
+    BriefSent,
     BudgetChanged,
     CallFailed,
-    CallIntended,
     ContextFile,
     EarlierDebate,
     EarlierQuestion,
@@ -52,7 +52,7 @@ FULL = Reply(
 EVENTS: list[Event] = [
     opened(),
     opened(8, 3, first="b", feedback=False, context=(ContextFile(name="n", text="t"),), origins={"topic": "user"}),
-    CallIntended(turn_id=TURN, brief_digest="0" * 64, spec="host"),
+    BriefSent(turn_id=TURN, brief_digest="0" * 64, spec="host"),
     speech_event(TURN).model_copy(update={"reply": FULL}),
     decline_event(TURN),
     ballot_event("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
@@ -102,6 +102,7 @@ def test_events_of_earlier_versions_are_read() -> None:
     lines = (EARLIER / "events.jsonl").read_text(encoding="utf-8").splitlines()
 
     assert [EVENT.validate_json(line) for line in lines] == [first, *EVENTS[2:]]
+    assert EVENT.validate_json(lines[1].replace('"asked"', '"call_intended"')) == EVENTS[2]
 
 
 def test_unknown_fields_are_refused() -> None:
@@ -140,7 +141,7 @@ BY = "anthropic:m"
 def paid(text: str = "So it is.", cost: float | None = 0.5, **usage: int) -> Reply:
     """A reply that was paid for."""
     counted = Usage(**({"uncached_input": 10, "output": 5} | usage))
-    return reply(text).model_copy(update={"spec": BY, "usage": counted, "cost": cost, "called": True})
+    return reply(text).model_copy(update={"spec": BY, "usage": counted, "cost": cost, "by_call": True})
 
 
 def debate(*events: Any, **changes: Any) -> DebateState:
@@ -177,12 +178,12 @@ def test_what_came_to_nothing_is_paid_for_too() -> None:
 
 def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     """A call that went silent, and one that was under way when all stopped, may have been billed."""
-    asked = CallIntended(turn_id="1.opening.a", brief_digest="0", spec=BY, called=True)
+    asked = BriefSent(turn_id="1.opening.a", brief_digest="0", spec=BY, by_call=True)
     silent = CallFailed(turn_id="1.opening.a", spec=BY, problem="silence", wait=1.0, maybe_billed=True)
     total = costs_of(debate(asked, silent, asked)).total
 
     assert (total.calls, total.cost, total.unpriced_calls) == (2, 0.0, 2)
-    assert costs_of(debate(asked.model_copy(update={"called": False}))) == Costs()
+    assert costs_of(debate(asked.model_copy(update={"by_call": False}))) == Costs()
 
 
 @pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"problems": []}}])

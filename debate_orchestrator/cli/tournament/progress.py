@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli.controls import display_of
 from debate_orchestrator.cli.output import print_json_line, print_status
-from debate_orchestrator.core.events import CallFailed, CallIntended, Event, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, ReplyEvent
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
 from debate_orchestrator.util.numbers import duration, plural
@@ -49,7 +49,7 @@ class Progress:
                 self.completed += 1
                 self.last.append((scheduled, debate_status))
             return
-        if isinstance(event, CallIntended):
+        if isinstance(event, BriefSent):
             self._in_flight[scheduled.id].add(event.turn_id)
             self.calls += 1
         elif isinstance(event, ReplyEvent | CallFailed):
