@@ -179,7 +179,7 @@ def debate(folder: Path) -> DebateState:
     """A debate by the format in that folder, which is not needed any more."""
     draft = loader.read_source(str(folder))
     assert draft.format is not None
-    return fold([format_check.opening_event(draft.format, loader.carried_templates(draft))])
+    return fold([format_check.opening_event(draft.format, loader.own_templates(draft))])
 
 
 def first(folder: Path) -> briefs.Brief:
@@ -187,7 +187,7 @@ def first(folder: Path) -> briefs.Brief:
     return briefs.brief(made, made.due[0])
 
 
-def test_what_travels_is_rendered(tmp_path: Path) -> None:
+def test_own_templates_are_rendered(tmp_path: Path) -> None:
     """The task is the user's template, with what it includes; the system text is the shared one."""
     made = first(write_format(tmp_path / "mine"))
     assert made.messages[-1].parts[-1].startswith("You are Anna in round 1.\nSpeak for Anna has a point. against Ben.")
@@ -211,7 +211,7 @@ def test_an_error_is_reported_by_template_and_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("former", "now"), [("advice", "feedback"), ("holder", "shown_as"), ("nonce", "marker")])
 def test_templates_in_journals_keep_the_names_that_they_use(tmp_path: Path, former: str, now: str) -> None:
-    """A template that travels in a journal is rendered by the name that a value had when the debate was opened."""
+    """A template in a journal is rendered by the name that a value had when the debate was opened."""
     texts = [f"It is {{{{ {name} | compact }}}}." for name in (former, now)]
     tasks = [
         first(write_format(tmp_path / "mine", speech_md_j2=text)).messages[-1].parts[-1].split("\n")[0]
@@ -256,7 +256,7 @@ def test_only_what_was_looked_up_has_a_tag_with_its_marker(history: str) -> None
 
 
 def test_each_tag_that_templates_name_says_where_its_marker_stands() -> None:
-    """The texts that travel with a debate name the tags as they are in briefs."""
+    """A debate's own templates name the tags as they are in briefs."""
     debate = fold([opened_with_quotes()])
     assert briefs.quote_tags(debate.format).verified == "v_quote MARKER"
     assert "with the word MARKER" in brief(debate, debate.due[0]).system

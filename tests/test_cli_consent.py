@@ -219,7 +219,7 @@ def test_a_seat_that_is_recast(debate: Run) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["resume", "step", "judge"])
 def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
-    """Prompts that travel in a stranger's journal are not sent without consent; for one's own debate no question is
+    """Prompts in a stranger's journal are not sent without consent; for one's own debate no question is
     asked."""
     write_format(here / "town")
     flags = [f"--{seat}=rehearse" for seat in ("a", "b", "judge")] if verb == "judge" else []

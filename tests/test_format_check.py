@@ -96,7 +96,7 @@ def problems_of(folder: Path, **files: str) -> list[str]:
     """Complaints about the small format with other texts in some files."""
     draft = loader.read_source(str(write_format(folder, **files)))
     assert draft.format is not None
-    return format_check.dry_run_problems(draft.format, loader.carried_templates(draft), key_path)
+    return format_check.dry_run_problems(draft.format, loader.own_templates(draft), key_path)
 
 
 def changed_format(**changes: Any) -> Format:

@@ -167,10 +167,10 @@ def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
     (shelf / "last").mkdir()
     (shelf / "last" / "format.yaml").write_text("extends: base\n")
     for name in ("base", "last"):
-        made, travelling = loader.load_with_templates(name)
-        debate = fold([format_check.opening_event(made, travelling)])
+        made, own_templates = loader.load_with_templates(name)
+        debate = fold([format_check.opening_event(made, own_templates)])
         assert briefs.brief(debate, debate.due[0]).system == "Hello."
-        assert "formats/base/system.md.j2" in loader.digests(made, travelling)
+        assert "formats/base/system.md.j2" in loader.digests(made, own_templates)
 
 
 def test_no_format_extends_itself(shelf: Path) -> None:

@@ -52,22 +52,22 @@ def test_ones_own_is_read_again(here: Path) -> None:
 
 
 @for_each(NAMES)
-def test_shipped_templates_do_not_travel(name: str) -> None:
+def test_shipped_templates_are_not_copied(name: str) -> None:
     """Templates of a shipped format stay where they are, but for a line that leads to an inherited system text."""
-    made, travelling = loader.load_with_templates(name)
-    assert travelling.keys() <= {f"formats/{name}/system.md.j2"}
-    assert loader.digests(made, travelling).keys() >= {loader.task_template(made, phase) for phase in made.phases()}
+    made, own = loader.load_with_templates(name)
+    assert own.keys() <= {f"formats/{name}/system.md.j2"}
+    assert loader.digests(made, own).keys() >= {loader.task_template(made, phase) for phase in made.phases()}
 
 
-def test_ones_own_templates_travel(here: Path) -> None:
-    """All templates of a user's folder travel, by the path that they would have in prompts/; what is shipped is not."""
+def test_ones_own_templates_are_copied(here: Path) -> None:
+    """All templates of a user's folder are copied, by their paths in prompts/; shipped ones are not."""
     folder = write_format(here / "mine", format_yaml=EXTENDING)
     (folder / "opening.md.j2").write_text("Open.")
-    made, travelling = loader.load_with_templates("./mine")
+    made, own = loader.load_with_templates("./mine")
     names = {name for name in FILES if name.endswith(".j2")} | {"opening.md.j2", "system.md.j2"}
-    assert travelling.keys() == {f"formats/mine/{name}" for name in names}
-    assert travelling["formats/mine/system.md.j2"] == '{% include "shared/system.md.j2" %}'
-    digests = loader.digests(made, travelling)
+    assert own.keys() == {f"formats/mine/{name}" for name in names}
+    assert own["formats/mine/system.md.j2"] == '{% include "shared/system.md.j2" %}'
+    digests = loader.digests(made, own)
     assert digests["formats/mine/opening.md.j2"] == hashlib.sha256(b"Open.").hexdigest()
     assert resources.digests("adversarial").items() <= digests.items()
 
@@ -79,11 +79,9 @@ def test_an_inherited_system_text_is_led_to(here: Path) -> None:
     base.write_text("Hello.")
     draft = loader.read_source("./mine")
     inheriting = draft._replace(folders=(*draft.folders, loader.find("./base")))
-    assert (
-        loader.carried_templates(inheriting)["formats/mine/system.md.j2"] == '{% include "formats/base/system.md.j2" %}'
-    )
+    assert loader.own_templates(inheriting)["formats/mine/system.md.j2"] == '{% include "formats/base/system.md.j2" %}'
     (folder / "system.md.j2").write_text("Mine.")
-    assert loader.carried_templates(loader.read_source("./mine"))["formats/mine/system.md.j2"] == "Mine."
+    assert loader.own_templates(loader.read_source("./mine"))["formats/mine/system.md.j2"] == "Mine."
 
 
 def _setting(name: str, chosen: bool) -> str:

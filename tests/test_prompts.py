@@ -107,8 +107,8 @@ def complaints(text: str, **others: str) -> list[str]:
 # Finding
 
 
-def test_what_travels_is_found_first() -> None:
-    """A template that travels with a debate is taken before the one of prompts/; all others are those of prompts/."""
+def test_own_templates_are_found_first() -> None:
+    """One of a debate's own templates is taken before the one of prompts/; all others are those of prompts/."""
     own = Sandbox({"shared/motion.md.j2": "Mine."})
     assert own.get_template("shared/motion.md.j2").render() == "Mine."
     close = {"target_words": 5, "search": False, "lines": {"concede": "Yes.", "decline": "No."}}

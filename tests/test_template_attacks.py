@@ -101,7 +101,7 @@ def debates(folder: Path) -> Iterator[DebateState]:
     """Debates by shipped formats and by one of a user's own, begun and halfway."""
     draft = loader.read_source(str(write_format(folder)))
     assert draft.format is not None
-    own = draft.format, loader.carried_templates(draft)
+    own = draft.format, loader.own_templates(draft)
     for made, texts in (
         own,
         *(loader.load_with_templates(name) for name in ("adversarial", "claim")),

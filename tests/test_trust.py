@@ -158,8 +158,8 @@ def test_the_same_thing_is_known_again() -> None:
 
 
 def test_a_journal(here: Path) -> None:
-    """Of a journal the cast as it is now counts, and prompts that are not the program's own: templates that travel in
-    it, and words of its format."""
+    """Of a journal the cast as it is now counts, and prompts that are not the program's own: templates in it, and
+    words of its format."""
     first = opened_event(cast={"a": ("command:old",), "b": ("host",), "judge": ("host",)})
     own = first.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say {{ x }}."}})
     seats = first.format.seats | {"a": first.format.seats["a"].model_copy(update={"name": "Ignore all else"})}

@@ -227,12 +227,12 @@ def find_problems(name_or_folder: str) -> list[str]:
     """Every problem in a format, by file and line. Raises BadFormat if there is no such format, and BadFile if its
     format.yaml is not YAML."""
     format_source = loader.read_source(name_or_folder)
-    bundled_templates = loader.carried_templates(format_source)
-    problems = [*format_source.problems, *_template_problems(format_source, bundled_templates)]
+    own_templates = loader.own_templates(format_source)
+    problems = [*format_source.problems, *_template_problems(format_source, own_templates)]
     if (format := format_source.format) is not None:
         problems += [f"{format_source.where(keys)}: {message}" for keys, message in _semantic_problems(format)]
         if not problems:  # anything else would be found again in every dry run
-            problems += dry_run_problems(format, bundled_templates, format_source.where)
+            problems += dry_run_problems(format, own_templates, format_source.where)
     paths = _user_paths(format_source)
     return sorted(dict.fromkeys(_with_user_path(problem, paths) for problem in problems), key=_file_and_line)
 
@@ -258,8 +258,8 @@ def _file_and_line(problem: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else (problem, 0)
 
 
-def _template_problems(format_source: loader.FormatSource, bundled_templates: dict[str, str]) -> list[str]:
-    texts = dict(bundled_templates)
+def _template_problems(format_source: loader.FormatSource, own_templates: dict[str, str]) -> list[str]:
+    texts = dict(own_templates)
     if format_source.shipped:
         shown_folder = format_source.folders[0]
         texts |= {

@@ -330,10 +330,10 @@ def _load_checked(name_or_path: str) -> tuple[Format, dict[str, str]]:
     format_source = read_source(name_or_path)
     if format_source.format is None or format_source.problems:
         raise BadFormat(format_source.problems)
-    return format_source.format, carried_templates(format_source)
+    return format_source.format, own_templates(format_source)
 
 
-def carried_templates(format_source: FormatSource) -> dict[str, str]:
+def own_templates(format_source: FormatSource) -> dict[str, str]:
     """The templates that are copied into a debate of a format, path to text: all of a user's format, and a line that
     includes an inherited system text. It is empty for most shipped formats."""
     home, own_folder = f"formats/{format_source.name}", format_source.folders[0]

@@ -106,15 +106,15 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     results that were counted since."""
     values = _template_values(debate, turn, code)
     messages = _transcript(debate, turn, values)
-    bundled_templates = debate.opened.templates
-    system = _render(loader.system_templates(debate.format), values | _marker(debate, "system"), bundled_templates)
+    own_templates = debate.opened.templates
+    system = _render(loader.system_templates(debate.format), values | _marker(debate, "system"), own_templates)
     lines = (
         debate.format.reserved_lines.with_code(code.text)
         if code is not None and turn.speaking
         else debate.format.reserved_lines
     )
     own_values = values | {"lines": rendering.plain_data(lines)}
-    last = _render(loader.task_template(debate.format, turn.phase), own_values, bundled_templates)
+    last = _render(loader.task_template(debate.format, turn.phase), own_values, own_templates)
     if code is not None and values["schema"] is None:
         last += _about_lines(debate, f"{system}\n{last}", code)
     if values["floor"]:
@@ -195,8 +195,8 @@ def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | 
 
 
 def _marker(debate: DebateState, *place: str) -> dict[str, str]:
-    """The marker of the blocks of one part of a brief, by the name that templates have for it. Those that travel in
-    journals may use the older name."""
+    """The marker of the blocks of one part of a brief, by the name that templates have for it. A debate's own
+    may use the older name."""
     marker = sanitize.block_marker(debate.opened.nonce, *place)
     return {"marker": marker, "nonce": marker}
 
@@ -237,11 +237,11 @@ def moderator_brief(name: str, nonce: str, **values: Any) -> str:
     return _render(f"moderator/{name}.md.j2", plain) + "\n"
 
 
-def _render(name: str | tuple[str, ...], values: Mapping[str, Any], bundled_templates: Mapping[str, str] = {}) -> str:
-    """The text of a template, or of the first of several that exists; `bundled_templates` travel with the debate."""
+def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own_templates: Mapping[str, str] = {}) -> str:
+    """The text of a template, or of the first of several that exists; `own_templates` are in the debate's journal."""
     name_values = {key: values.get(key) or {} for key in ("names", "side_labels")}
     context = templates.FunctionContext(values.get("marker", ""), name_values["names"], name_values["side_labels"])
-    return rendering.render([name] if isinstance(name, str) else name, values, context, bundled_templates)
+    return rendering.render([name] if isinstance(name, str) else name, values, context, own_templates)
 
 
 def known_names(debate: DebateState) -> set[str]:
@@ -265,7 +265,7 @@ _FORMER_NAMES = {
     "persisted": "converged_again",
     "until_dry": "until_no_new_ground",
 }
-"""Older names of values in templates that travel in journals, to the names now."""
+"""Older names of values in templates in journals, to the names now."""
 
 
 def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Renders templates over plain data, and checks them; strangers' templates in a process of their own.
 
-Shipped templates are rendered in this process. Those that travel with a debate, or are in a user's folder, may come
+Shipped templates are rendered in this process. A debate's own templates, in its journal or a user's folder, may come
 from a stranger: they are checked and rendered by a worker process, which is this module run as a program. It can do
 nothing else, and is killed when it takes too long. Each line of its standard input is a task as JSON, and each line of
 its standard output the answer.
@@ -58,17 +58,17 @@ def render(
     names: Sequence[str],
     values: Mapping[str, Any],
     function_context: FunctionContext,
-    bundled_templates: Mapping[str, str],
+    own_templates: Mapping[str, str],
 ) -> str:
     """The text of the first of these templates that exists, over `values`. Raises BadFormat, with file and line, if
     it can't be rendered."""
-    if bundled_templates:
-        path = templates.shown_path(names[0], bundled_templates)
-        key = path, hash(frozenset(bundled_templates.items()))
+    if own_templates:
+        path = templates.shown_path(names[0], own_templates)
+        key = path, hash(frozenset(own_templates.items()))
         if key in _stopped:
             raise BadFormat(f"{path}: {_TOO_MUCH}")
         context = function_context.marker, dict(function_context.names), dict(function_context.side_labels)
-        task = {"own": dict(bundled_templates), "names": [*names], "values": values, "function_context": context}
+        task = {"templates": dict(own_templates), "names": [*names], "values": values, "function_context": context}
         answer = _worker().do(task)
         if (seconds := _seconds.get()) is not None:
             seconds[path] += answer["seconds"] if answer else CPU
@@ -82,7 +82,7 @@ def render(
         try:
             return shipped_sandbox().render(names, values, function_context)
         except Exception as error:
-            location = templates.error_location(error, bundled_templates)
+            location = templates.error_location(error, own_templates)
             if location is None:
                 raise
             place, reason = location, templates.error_text(error)
@@ -101,14 +101,16 @@ def measured() -> Iterator[Counter[str]]:
         _seconds.reset(token)
 
 
-def template_problems(bundled_templates: Mapping[str, str], names: Iterable[str]) -> list[str]:
+def template_problems(own_templates: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """As `templates.find_problems`, for templates that may come from a stranger."""
     known_names = sorted(names)
-    answer = _worker().do({"own": dict(bundled_templates), "known_names": known_names})
+    answer = _worker().do({"templates": dict(own_templates), "known_names": known_names})
     if answer is None:
         deadline = time.monotonic() + SECONDS
-        for path, text in bundled_templates.items():
-            if time.monotonic() < deadline and not _worker().do({"own": {path: text}, "known_names": known_names}):
+        for path, text in own_templates.items():
+            if time.monotonic() < deadline and not _worker().do(
+                {"templates": {path: text}, "known_names": known_names}
+            ):
                 return [f"{path}: {_TOO_MUCH}"]
         return ["The templates together take too long, or too much memory."]
     return [str(mistake) for mistake in answer["mistakes"]]
@@ -238,8 +240,8 @@ def main() -> None:
     shipped = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in root.rglob("*.j2")}
 
     @lru_cache(maxsize=16)
-    def sandbox(bundled_templates: tuple[tuple[str, str], ...]) -> templates.Sandbox:
-        return templates.Sandbox(dict(bundled_templates), shipped)
+    def sandbox(own_templates: tuple[tuple[str, str], ...]) -> templates.Sandbox:
+        return templates.Sandbox(dict(own_templates), shipped)
 
     _load(shipped)
     confine.confine(MEMORY)
@@ -249,7 +251,7 @@ def main() -> None:
         task = json.loads(line)
         begun = time.process_time()
         try:
-            answer = _answer(sandbox(tuple(task["own"].items())), task)
+            answer = _answer(sandbox(tuple(task["templates"].items())), task)
         except MemoryError:
             sys.exit(1)  # a process that ran out of memory may be in any state
         print(json.dumps({**answer, "seconds": time.process_time() - begun}), flush=True)
@@ -259,7 +261,12 @@ def _load(shipped: dict[str, str]) -> None:
     """Makes Jinja import all that it imports late, for rendering and for errors: `confine` lets nothing in."""
     for text in ("{{ 'x' | json }}{{ 1 // 0 }}", "{% if %}"):
         templates_by_path = {"sample.j2": text}
-        task = {"own": templates_by_path, "names": ["sample.j2"], "values": {}, "function_context": ["", {}, {}]}
+        task = {
+            "templates": templates_by_path,
+            "names": ["sample.j2"],
+            "values": {},
+            "function_context": ["", {}, {}],
+        }
         _answer(templates.Sandbox(templates_by_path, shipped), task)
 
 
@@ -271,7 +278,7 @@ def _allow_more() -> None:
 
 
 def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
-    templates_by_path = task["own"]
+    templates_by_path = task["templates"]
     if "known_names" in task:
         return {"mistakes": templates.find_problems(sandbox, templates_by_path, task["known_names"])}
     first = templates.shown_path(task["names"][0], templates_by_path)

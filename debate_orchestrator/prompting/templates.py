@@ -1,6 +1,6 @@
 """The sandbox that renders templates over plain data, and the check of their syntax and names beforehand.
 
-A template that travels with a debate is found before one of prompts/. `./piece.md.j2` is a neighbour in the same
+One of a debate's own templates is found before one of prompts/. `./piece.md.j2` is a neighbour in the same
 folder. Mistakes are reported as `FILE:LINE`.
 
 A template may come from a stranger, in a format's folder or in a journal. All that it can reach is listed here: plain
@@ -153,15 +153,15 @@ class _Template(Template):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Renders templates, which can do nothing but make text: those in `bundled_templates` and those of prompts/.
+    """Renders templates, which can do nothing but make text: those in `own_templates` and those of prompts/.
     `shipped` holds the texts of prompts/ in a process that can't read its files."""
 
     template_class = _Template
 
-    def __init__(self, bundled_templates: Mapping[str, str], shipped: Mapping[str, str] | None = None):
+    def __init__(self, own_templates: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         prompts = FileSystemLoader(resources.prompts()) if shipped is None else _Texts(shipped)
         super().__init__(
-            loader=ChoiceLoader([_Texts(bundled_templates), prompts]),
+            loader=ChoiceLoader([_Texts(own_templates), prompts]),
             undefined=StrictUndefined,
             autoescape=False,
             finalize=_finalize,
@@ -232,22 +232,22 @@ def _points(value: float) -> str:
     return decimals(Fraction(value).limit_denominator(1_000_000))
 
 
-def shown_path(template: str, bundled_templates: Iterable[str]) -> str:
+def shown_path(template: str, own_templates: Iterable[str]) -> str:
     """A template's path for messages: a shipped one begins with `prompts/`."""
-    return template if template in bundled_templates else f"prompts/{template}"
+    return template if template in own_templates else f"prompts/{template}"
 
 
-def error_location(error: BaseException, bundled_templates: Iterable[str]) -> str | None:
+def error_location(error: BaseException, own_templates: Iterable[str]) -> str | None:
     """The file and line of the template in which an error happened; None if it was in none."""
     root = f"{resources.prompts()}{os.sep}"
     if isinstance(error, TemplateSyntaxError) and error.name:
-        return f"{shown_path(error.name, bundled_templates)}:{error.lineno}"
+        return f"{shown_path(error.name, own_templates)}:{error.lineno}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.endswith(SUFFIX):
             template = frame.filename.removeprefix(root).replace(os.sep, "/")
-            return f"{shown_path(template, bundled_templates)}:{frame.lineno}"
+            return f"{shown_path(template, own_templates)}:{frame.lineno}"
     if isinstance(error, TemplateNotFound):
-        return shown_path(str(error.name), bundled_templates)
+        return shown_path(str(error.name), own_templates)
     return None
 
 
@@ -260,12 +260,12 @@ def error_text(error: BaseException) -> str:
     return f"{name}{text if text.isprintable() and len(text) <= 160 else short_repr(text, 120)}"
 
 
-def find_problems(environment: Environment, bundled_templates: Mapping[str, str], names: Collection[str]) -> list[str]:
+def find_problems(environment: Environment, own_templates: Mapping[str, str], names: Collection[str]) -> list[str]:
     """The mistakes in the syntax of these templates, path to text, and the variables in them that are not in `names`,
     the ones that briefs provide. Other mistakes show only when it is rendered."""
     problems: list[str] = []
     trees: dict[str, nodes.Template] = {}
-    for path, text in bundled_templates.items():
+    for path, text in own_templates.items():
         try:
             environment.compile(text, path)
             trees[path] = environment.parse(text, path)
