@@ -68,7 +68,7 @@ def test_all_complaints_come_at_once() -> None:
 
 @for_each(["", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e", "\u200d", "\ufe0f", "\u0958" * 80])
 def test_names_are_names(name: str) -> None:
-    """A name is one line, not endless, and hides nothing, also once it is signed."""
+    """A name is one line, not endless, and hides nothing, also once it is normalized."""
     assert [one for one in ASKED.problems(ballot_for(ASKED, name)) if one.startswith("reviewer:")]
 
 
@@ -126,16 +126,16 @@ def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
 
-    for same_name in map(reviews.signed_name, ("𝗮𝗱𝗮", "aⓓa")):  # as reports write it
+    for same_name in map(reviews.normalized_name, ("𝗮𝗱𝗮", "aⓓa")):  # as reports write it
         with pytest.raises(BadFile, match="has cast"):
             filing.take_ballot(str(tmp_path), ballot_for(ASKED, same_name))
         assert not filing.begin_draft(str(tmp_path), ballot_for(ASKED, same_name))
-    filing.file_ballot(str(tmp_path), ballot_for(ASKED, reviews.signed_name("𝗲𝘃𝗲")))
-    assert reviews.is_filed(str(tmp_path), reviews.signed_name("eⓥe"), ASKED, MADE)
+    filing.file_ballot(str(tmp_path), ballot_for(ASKED, reviews.normalized_name("𝗲𝘃𝗲")))
+    assert reviews.is_filed(str(tmp_path), reviews.normalized_name("eⓥe"), ASKED, MADE)
     assert filing.reviewer_names(str(tmp_path)) == [("ada", True), ("eve", True)]
     brien = ("O'Brien", "O’Brien", 'O"Brien', "O´Brien", "O\u02bc\u0301Brien", "O\u0313\u0301Brien")
     for names in (brien, ("Zoë", "Zoë\ufe0f"), ("Bob ★", "Bob ☆")):
-        first, *others = map(reviews.signed_name, names)
+        first, *others = map(reviews.normalized_name, names)
         assert filing.begin_draft(str(tmp_path), ballot_for(ASKED, first))
         for other in others:
             with pytest.raises(BadFile, match="has begun"):
@@ -202,20 +202,20 @@ def test_a_draft_that_is_not_of_the_ballot_stays(tmp_path: Path, changes: dict[s
 @given(st.sampled_from(NASTY) | texts | st.text())
 def test_a_name_is_no_path(name: str) -> None:
     """Whatever a reviewer is called, the file lies in the folder, and its name is plain."""
-    stem = reviews.stem_of(signed := reviews.signed_name(name))
+    stem = reviews.stem_of(normalized := reviews.normalized_name(name))
 
     assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
     assert 0 < len(stem) <= 50
-    assert reviews.ballot_path("r.ballots", signed) == f"r.ballots/{stem}.yaml"
+    assert reviews.ballot_path("r.ballots", normalized) == f"r.ballots/{stem}.yaml"
 
 
 @given(st.sampled_from(NASTY) | texts | st.text() | AROUND_MARKS)
 def test_no_name_has_the_file_of_another(name: str) -> None:
-    """A reviewer who signs with the name of another's files gets other files, and so replaces no draft. What is signed
-    once stays."""
-    stem = reviews.stem_of(signed := reviews.signed_name(name))
-    assert (reviews.stem_of(reviews.SignedName(stem)) == stem) == (signed == stem)
-    assert reviews.signed_name(signed) == signed
+    """A reviewer who signs with the name of another's files gets other files, and so replaces no draft. What is
+    normalized once stays."""
+    stem = reviews.stem_of(normalized := reviews.normalized_name(name))
+    assert (reviews.stem_of(reviews.NormalizedName(stem)) == stem) == (normalized == stem)
+    assert reviews.normalized_name(normalized) == normalized
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -161,10 +161,10 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         name = name or await ask_name(prompter, reviews.review_texts())
         if problem := reviews.name_problem(name, "--as"):
             raise BadSettings(problem)
-        name = signed = reviews.signed_name(name)
-        filing.must_be_free(reviewed.folder, signed)
-        saved_draft = filing.read_draft(reviewed.folder, signed, reviewed.digest)
-        draft = reviews.draft_path(reviewed.folder, signed) if saved_draft else ""
+        name = normalized = reviews.normalized_name(name)
+        filing.must_be_free(reviewed.folder, normalized)
+        saved_draft = filing.read_draft(reviewed.folder, normalized, reviewed.digest)
+        draft = reviews.draft_path(reviewed.folder, normalized) if saved_draft else ""
         fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(reviewed))
         return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, save).run()

@@ -1,4 +1,4 @@
-"""Filing reviewers' ballots, and their drafts until then, all under signed names.
+"""Filing reviewers' ballots, and their drafts until then, all under normalized names.
 
 A draft takes its reviewer's name, whether it was begun at a terminal, in the browser or by a form that is taken. A
 review that begins later gets neither the draft nor the name, so that no review ends or changes by another.
@@ -16,13 +16,13 @@ from debate_orchestrator.reports.reviews import (
     DRAFT,
     MAX_SIZE,
     SUFFIX,
-    SignedName,
+    NormalizedName,
     ballot_path,
     draft_path,
     is_file_of,
+    normalized_name,
     parse_ballot,
     read_ballots,
-    signed_name,
 )
 from debate_orchestrator.storage.files import encoded, encoded_as_typed, make_folder, write_atomic, write_new
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
@@ -36,7 +36,7 @@ MAX_BY_LINK = 300
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
 
 
-def must_be_free(folder: str, reviewer: SignedName) -> None:
+def must_be_free(folder: str, reviewer: NormalizedName) -> None:
     """Raises BadFile if that reviewer's ballot has been cast: it is never overwritten."""
     path = ballot_path(folder, reviewer)
     if os.path.lexists(path):
@@ -72,8 +72,8 @@ def _is_draft_of(path: str, value: Mapping[str, Any]) -> bool:
     return False
 
 
-def _is_by(draft: Mapping[str, Any], reviewer: SignedName) -> bool:
-    return signed_name(str(draft.get("reviewer"))) == reviewer
+def _is_by(draft: Mapping[str, Any], reviewer: NormalizedName) -> bool:
+    return normalized_name(str(draft.get("reviewer"))) == reviewer
 
 
 def _begun(draft: str, reviewer: str) -> BadFile:
@@ -131,15 +131,15 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
     return True
 
 
-def reviewer_names(folder: str) -> list[tuple[SignedName, bool]]:
+def reviewer_names(folder: str) -> list[tuple[NormalizedName, bool]]:
     """Each reviewer who has begun, and whether the ballot is handed in. Files of no reviewer are left out."""
-    draft_by_name: dict[SignedName, bool] = {}
+    draft_by_name: dict[NormalizedName, bool] = {}
     for name, value in read_ballots(folder, with_drafts=True).files:
         reviewer = None if isinstance(value, BadFile) else value.get("reviewer")
         suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
         if isinstance(reviewer, str) and is_file_of(name, reviewer, suffix):
-            signed = signed_name(reviewer)
-            draft_by_name[signed] = draft_by_name.get(signed, False) or suffix == SUFFIX
+            normalized = normalized_name(reviewer)
+            draft_by_name[normalized] = draft_by_name.get(normalized, False) or suffix == SUFFIX
     return sorted(draft_by_name.items())
 
 
@@ -151,7 +151,7 @@ def save_draft(folder: str, value: Mapping[str, Any]) -> str:
     return path
 
 
-def read_draft(folder: str, reviewer: SignedName, digest: str) -> dict[str, Any]:
+def read_draft(folder: str, reviewer: NormalizedName, digest: str) -> dict[str, Any]:
     """The answers given before the ballot was left; empty if there are none. Raises BadFile if it belongs to another
     reviewer, to another journal, or to an earlier state of this one."""
     path = draft_path(folder, reviewer)

@@ -56,15 +56,15 @@ _VOTED = ("scores", "label", "score", "winner", "probability")
 """Fields of a judge's vote that a reviewer is asked for too: those that are counted."""
 
 
-SignedName = NewType("SignedName", str)
-"""A reviewer's name as it is compared with others and as reports write it, which `signed_name` makes. A name is signed
-where it comes in: typed, in an address, or read from a file."""
+NormalizedName = NewType("NormalizedName", str)
+"""A reviewer's name as it is compared with others and as reports write it, which `normalized_name` makes. A name is
+normalized where it comes in: typed, in an address, or read from a file."""
 
 
 class ReviewerBallot(FrozenModel):
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
-    reviewer: SignedName
+    reviewer: NormalizedName
     date: str
     seen: bool
     """Whether the reviewer says to have known the verdict before."""
@@ -167,7 +167,7 @@ class ReviewForm:
         values = {"before": None, "after": None, **_plain(value)}
         parts = {int(n): part for n, part in values.get("rounds", {}).items()}
         return ReviewerBallot(
-            reviewer=signed_name(values["reviewer"]),
+            reviewer=normalized_name(values["reviewer"]),
             date=values["date"],
             seen=values["seen"],
             before=values["before"],
@@ -193,7 +193,11 @@ def _plain(value: Any) -> Any:
 
 def name_problem(name: str, field: str) -> str | None:
     """The reason that a ballot can't be signed with this name, which was given in that field; None if it can."""
-    if 0 < len(signed_name(name)) <= MAX_NAME_LENGTH and one_line(name) == " ".join(name.split()) and "\n" not in name:
+    if (
+        0 < len(normalized_name(name)) <= MAX_NAME_LENGTH
+        and one_line(name) == " ".join(name.split())
+        and "\n" not in name
+    ):
         return None
     return f"{field}: {short_repr(name)} is not a name on one line of at most {MAX_NAME_LENGTH} characters."
 
@@ -356,7 +360,7 @@ def gather_ballots(folder: str, entries: Sequence[Entry]) -> GatheredBallots:
     return read_ballots(folder).gather(entries)
 
 
-def is_filed(folder: str, reviewer: SignedName, form: ReviewForm, entries: Sequence[Entry]) -> bool:
+def is_filed(folder: str, reviewer: NormalizedName, form: ReviewForm, entries: Sequence[Entry]) -> bool:
     """Whether a folder has the ballot of that reviewer and it counts. No other file is read."""
     path = ballot_path(folder, reviewer)
     name = os.path.basename(path)
@@ -413,18 +417,18 @@ def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entri
     return form.ballot(value)
 
 
-def signed_name(typed_name: str) -> SignedName:
-    """A reviewer's name as it is compared: `O'Brien` for `O’Brien`, of which only what is seen counts. A signed name
-    stays as it is."""
-    return SignedName(without_quotation_marks(INVISIBLE.sub("", plain_letters(one_line(typed_name)))))
+def normalized_name(typed_name: str) -> NormalizedName:
+    """A reviewer's name as it is compared: `O'Brien` for `O’Brien`, of which only what is seen counts. A normalized
+    name stays as it is."""
+    return NormalizedName(without_quotation_marks(INVISIBLE.sub("", plain_letters(one_line(typed_name)))))
 
 
-def _without_keys(name: SignedName) -> SignedName:
+def _without_keys(name: NormalizedName) -> NormalizedName:
     """The name under which a ballot is filed, as it is once read."""
-    return signed_name(redact(name))
+    return normalized_name(redact(name))
 
 
-def stem_of(name: SignedName) -> str:
+def stem_of(name: NormalizedName) -> str:
     """A reviewer's file name without suffix: the name if it is plain, else what is left of it and a digest."""
     return _stem(name)
 
@@ -441,18 +445,18 @@ def _stem(name: str) -> str:
 def is_file_of(name: str, typed_name: str, suffix: str = SUFFIX) -> bool:
     """Whether the ballot that names this reviewer, or with `DRAFT` the draft, is in a file of that name. Earlier
     versions made it of the name with its quotation marks."""
-    stems = (stem_of(signed_name(typed_name)), _stem(plain_letters(one_line(typed_name))))
+    stems = (stem_of(normalized_name(typed_name)), _stem(plain_letters(one_line(typed_name))))
     if KEY in typed_name:  # any digits: those of `ballot_path`, of which the name that was typed can't be told any more
         return any(re.fullmatch(re.escape(stem[:-_DIGITS]) + "[0-9a-f]{8}" + re.escape(suffix), name) for stem in stems)
     return name in (stem + suffix for stem in stems)
 
 
-def draft_path(folder: str, reviewer: SignedName) -> str:
+def draft_path(folder: str, reviewer: NormalizedName) -> str:
     """The path of a reviewer's draft."""
     return os.path.join(folder, stem_of(reviewer) + DRAFT)
 
 
-def ballot_path(folder: str, name: SignedName) -> str:
+def ballot_path(folder: str, name: NormalizedName) -> str:
     """The path of a reviewer's ballot. A name that holds a key is filed without it, and its file is told from those of
     other names with the same rest by a digest that only this user can work out: no name is refused for another's."""
     secret = reply_code.secret()  # if it can't be read, that is so for every name

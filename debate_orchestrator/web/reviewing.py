@@ -23,7 +23,7 @@ from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.report_sections import judges_files
-from debate_orchestrator.reports.reviews import ReviewedDebate, SignedName, signed_name
+from debate_orchestrator.reports.reviews import NormalizedName, ReviewedDebate, normalized_name
 from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadFile, quoting_as_typed
 from debate_orchestrator.util.sanitize import one_line
@@ -42,7 +42,7 @@ def link(tokens: AccessTokens, debate: LinkedDebate) -> str:
     return f"/review/{quote(debate.name, safe='')}/{tokens.review(debate)}"
 
 
-def own_query(tokens: AccessTokens, debate: LinkedDebate, reviewer: SignedName) -> str:
+def own_query(tokens: AccessTokens, debate: LinkedDebate, reviewer: NormalizedName) -> str:
     """The part added to that link for one reviewer, who continues there where they left."""
     return urlencode({"as": reviewer, "key": tokens.reviewer(debate, reviews.stem_of(reviewer))})
 
@@ -88,16 +88,16 @@ class Reviews:
             return self._reading(request, reviewed, draft, {}, [])
         return self._page(request, reviewed, "before", name=name)
 
-    def _reviewer(self, request: Request, reviewed: ReviewedDebate) -> SignedName:
+    def _reviewer(self, request: Request, reviewed: ReviewedDebate) -> NormalizedName:
         """The reviewer whose review the address opens; empty if it has no token, or another reviewer's."""
-        name, key = signed_name(request.query_params.get("as", "")), one_line(request.query_params.get("key", ""))
+        name, key = normalized_name(request.query_params.get("as", "")), one_line(request.query_params.get("key", ""))
         reviewer_key = self._tokens.reviewer(_linked(request, reviewed), reviews.stem_of(name))
-        return name if name and is_same_token(reviewer_key, key) else SignedName("")
+        return name if name and is_same_token(reviewer_key, key) else NormalizedName("")
 
-    def _own_address(self, request: Request, reviewed: ReviewedDebate, name: SignedName) -> str:
+    def _own_address(self, request: Request, reviewed: ReviewedDebate, name: NormalizedName) -> str:
         return f"{address_of(request)}?{own_query(self._tokens, _linked(request, reviewed), name)}"
 
-    def _is_filed(self, reviewed: ReviewedDebate, name: SignedName) -> bool:
+    def _is_filed(self, reviewed: ReviewedDebate, name: NormalizedName) -> bool:
         return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
 
     async def _begin(self, request: Request, path: str, form_data: Mapping[str, str]) -> Response:
@@ -127,7 +127,7 @@ class Reviews:
         problems += [] if before else ["Say which position you hold before you read."]
         if problems:
             raise BadFile(problems)
-        name = signed_name(reviewer)
+        name = normalized_name(reviewer)
         if not filing.begin_review(reviewed.folder, ballot | {"reviewer": name, filing.READ_KEY: True}):
             raise BadFile(
                 f"There is a review by {name} already. If it is yours, open the address that you got when you "
@@ -210,7 +210,7 @@ class Reviews:
             "review.html.j2",
             step=step,
             here=here,
-            own_query=own_query(self._tokens, _linked(request, reviewed), signed_name(name)) if name else "",
+            own_query=own_query(self._tokens, _linked(request, reviewed), normalized_name(name)) if name else "",
             form_token=request.path_params["token"],
             form_key=secrets.token_hex(16),
             texts=reviews.review_texts(),
