@@ -284,7 +284,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     )
 
 
-def missing_records(debate: DebateState) -> list[Turn]:
+def unwritten_turns(debate: DebateState) -> list[Turn]:
     """The turns of which `is_unwritten` is true, in the order of the schedule."""
     return [turn for turn in turns_taken(debate) if is_unwritten(debate, turn)]
 
@@ -294,7 +294,7 @@ def turns_to_reopen(debate: DebateState) -> list[Turn]:
     debate, or else what is unwritten after the verdict. Turns before the first word are not asked again."""
     if debate.due:
         return []
-    return turns_without_usable_ballot(debate) or [turn for turn in missing_records(debate) if turn.after_rounds]
+    return turns_without_usable_ballot(debate) or [turn for turn in unwritten_turns(debate) if turn.after_rounds]
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:

@@ -29,7 +29,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import quoted, without_quotation_marks
 
 UNWRITTEN = "unwritten"
-"""The kind of notes on what no reply could be used for."""
+"""The kind of notes on a list of issues, dissent record or decision brief that no usable reply wrote."""
 DEGRADED = "degraded"
 """The kind of notes on sides that are not independent, did not argue or were not judged."""
 ONE_ROUND = "one round"
@@ -67,7 +67,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     else:
         yield _info("complete", "Complete.")
     yield from _earlier_debate(debate)
-    for turn in schedule.missing_records(debate):
+    for turn in schedule.unwritten_turns(debate):
         yield _warning(UNWRITTEN, wording.missing_reply_text(debate, turn), turn.id)
     yield from degradations(debate)
     yield from (_info("floor", text) for text in wording.floor_sentences(debate))
