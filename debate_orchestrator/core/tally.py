@@ -118,12 +118,12 @@ def pre_debate_votes(debate: DebateState) -> list[Vote]:
 
 def stand_ins_count(debate: DebateState) -> bool:
     """Whether the votes of stand-ins count: in a debate that no one else judged, and in which no speaker conceded."""
-    cast = [vote for slot_votes in debate.votes.values() for vote in slot_votes]
-    return not debate.conceding_turns and all(vote.by_stand_in or vote.is_incomplete for vote in cast)
+    all_votes = [vote for slot_votes in debate.votes.values() for vote in slot_votes]
+    return not debate.conceding_turns and all(vote.by_stand_in or vote.is_incomplete for vote in all_votes)
 
 
-def _as_they_count(debate: DebateState, cast: Sequence[Vote]) -> list[Vote]:
-    return [*cast] if stand_ins_count(debate) else [vote.left_out_if_by_stand_in() for vote in cast]
+def _as_they_count(debate: DebateState, votes: Sequence[Vote]) -> list[Vote]:
+    return [*votes] if stand_ins_count(debate) else [vote.left_out_if_by_stand_in() for vote in votes]
 
 
 def _round_votes(debate: DebateState, round: int) -> list[Vote]:

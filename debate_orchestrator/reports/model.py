@@ -174,7 +174,7 @@ class ReportModel(Part):
         return f"No decision: {'this is a rehearsal' if in_whole else self.why_no_winner}."
 
     @property
-    def cast_mirrored(self) -> str:
+    def mirrored_note(self) -> str:
         """The sentence above a mirrored ballot."""
         if self.judging.order_only:
             return "Cast with the order of the sides swapped."
