@@ -208,8 +208,9 @@ class Opened(JournaledModel):
     mark_rules: Literal[1, 2] = Field(default=1, exclude_if=lambda version: version == 1)
     """The version of the rules for marks in the decision brief. By 1 every speech of the other side may be a challenge,
     also one that was given before the point was made."""
-    stand_ins_find: bool = Field(default=True, exclude_if=lambda value: value)
-    """Whether what stand-ins find beside other judges decides how the debate goes on, as in all of earlier versions."""
+    stand_in_findings_decide: bool = Field(default=True, exclude_if=lambda value: value)
+    """Whether findings of stand-ins (convergence, a concession, no new ground) decide how the debate goes on also where
+    there are other judges. They do in all debates of earlier versions."""
     mirror_order_only: bool = Field(default=False, exclude_if=lambda value: not value)
     """Whether the mirrored debate has the order of the sides swapped alone, since what is debated could have one of
     their names. It has their names swapped, too, in any other debate, and in all of earlier versions."""

@@ -56,8 +56,8 @@ def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredR
 def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
     """The findings of each judge who is not absent in a round: convergence, a concession, no new ground. A judge who
     saw the debate twice finds only what both ballots say. It is empty before the whole panel has voted."""
-    round_votes, all_find = _round_votes(debate, round), debate.opened.stand_ins_find
-    finding = [vote for vote in round_votes if not (vote.is_incomplete if all_find else vote.absent)]
+    round_votes, all_count = _round_votes(debate, round), debate.opened.stand_in_findings_decide
+    finding = [vote for vote in round_votes if not (vote.is_incomplete if all_count else vote.absent)]
     return [_vote_findings(debate, vote) for vote in finding]
 
 

@@ -250,7 +250,7 @@ def new_opened(format: Format, templates: Mapping[str, str], **values: Any) -> O
             templates=dict(templates),
             nonce=secrets.token_hex(8),
             mark_rules=2,
-            stand_ins_find=False,
+            stand_in_findings_decide=False,
             **{"seed": secrets.randbits(32), **values},
         )
     )

@@ -57,7 +57,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
         seed=1,
         nonce="0123456789abcdef",
         mark_rules=2,
-        stand_ins_find=False,
+        stand_in_findings_decide=False,
     )
 
 
