@@ -151,8 +151,8 @@ def test_how_firm_it_is() -> None:
     script = {f"final.verdict.judge-{n}": points(*given) for n, given in enumerate(((8, 7), (7, 8), (8, 7)), start=1)}
     panel = first_screen(report_model("panel", script, panel=3, mirror=False))
 
-    assert alone.sure == ("Researcher A (Pro) argued better (decisive).",)
-    assert panel.sure == ("Debater A (PRO) argued better (narrow).", "2 of 3 judges voted for A, 1 for B.")
+    assert alone.strength == ("Researcher A (Pro) argued better (decisive).",)
+    assert panel.strength == ("Debater A (PRO) argued better (narrow).", "2 of 3 judges voted for A, 1 for B.")
 
 
 def test_a_strip_ends_with_what_it_measures() -> None:

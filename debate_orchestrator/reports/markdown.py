@@ -81,7 +81,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": _contents(report, was_judged=any(values["judged"])),
             "verdict_lines": verdict_text.verdict_lines(report),
-            "decision": verdict_text.first_screen(report),
+            "first_screen": verdict_text.first_screen(report),
             "summary": _summary(report, writer),
             "before": BEFORE,
             "after": AFTER,

@@ -279,7 +279,7 @@ class FirstScreen(NamedTuple):
 
     outcome: Phrase
     """A sentence about the world: the position that won, or why there is none."""
-    sure: tuple[str, ...]
+    strength: tuple[str, ...]
     """How strong the result is, a sentence each: see `strength_sentences`."""
     score_bar: ScoreBar | None
     reasons: tuple[Reason, ...]
@@ -297,7 +297,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
     still_open.sort(key=lambda claim: claim[1].status != "unresolved")
     return FirstScreen(
         outcome=outcome(report),
-        sure=tuple(strength_sentences(report)),
+        strength=tuple(strength_sentences(report)),
         score_bar=_score_bar(report),
         reasons=tuple(reasons(report)),
         open_claims=tuple(still_open[:MAX_OPEN]),

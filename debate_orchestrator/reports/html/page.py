@@ -51,11 +51,11 @@ def render(report: ReportModel) -> str:
         "after": AFTER,
     }
     if not report.transcript_only:
-        first = verdict_text.first_screen(report)
-        outcome = plain_text(first.outcome)
+        first_screen = verdict_text.first_screen(report)
+        outcome = plain_text(first_screen.outcome)
         values |= {
-            "description": shorten(one_line(" ".join([outcome, *first.sure])), 300),
-            "decision": first,
+            "description": shorten(one_line(" ".join([outcome, *first_screen.strength])), 300),
+            "first_screen": first_screen,
             "argued_better": verdict_text.who_argued_better(report),
             "path": partial(_path, report),
             "unsupported": [
