@@ -50,7 +50,7 @@ from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import OutOfTurn, OverBudget, Paused
+from debate_orchestrator.util.errors import DoesNotFit, OverBudget, Paused
 
 OPUS = "anthropic:claude-opus-5-5"
 
@@ -428,7 +428,7 @@ class Bookkeeping:
         before = self.debate
         try:
             self.debate = apply(before, event)
-        except OutOfTurn:
+        except DoesNotFit:
             return False
         return self.debate is not before
 

@@ -35,7 +35,7 @@ from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage import journal_lines
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament.journal_rows import read_rows
-from debate_orchestrator.util.errors import DamagedJournal, OutOfTurn
+from debate_orchestrator.util.errors import DamagedJournal, DoesNotFit
 from debate_orchestrator.web import debate_list
 
 GOOD, CHANGED = "good.journal.jsonl", "changed.journal.jsonl"
@@ -167,7 +167,7 @@ def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_dr
 
     for verb in ("resume", "rate", "report"):
         done = debate("tournament", verb, "held")
-        assert path.name in done.out + done.err and "out of turn" in done.out + done.err, (verb, done)
+        assert path.name in done.out + done.err and "event that does not fit" in done.out + done.err, (verb, done)
         assert done.code != 2 or verb == "resume", (verb, done)
     assert small_tournaments.statuses(small_tournaments.runner(held)) == ["unusable"] + ["complete"] * (
         len(held.schedule) - 1
@@ -196,11 +196,11 @@ def test_what_breaks_a_journal_is_kept_as_its_cause(here: Path, monkeypatch: pyt
 
 
 def test_an_event_out_of_turn_is_its_cause() -> None:
-    """The engine refuses it as out of turn; a journal that holds it is damaged."""
+    """The engine rejects it, since it does not fit; a journal that holds it is damaged."""
     first, *rest = debates.play_events(rounds=1)
-    with pytest.raises(OutOfTurn):
+    with pytest.raises(DoesNotFit):
         core_fold.fold([first, *rest[1:]])
-    with pytest.raises(DamagedJournal, match=r"This journal can't be read: it has an event out of turn\..*not due"):
+    with pytest.raises(DamagedJournal, match=r"journal can't be read: it has an event that does not fit\..*not due"):
         build_report(entries([first, *rest[1:]]))
 
 

@@ -22,7 +22,7 @@ from debate_orchestrator.util.errors import (
 
 CODES = {
     "BadSettings": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "ReplyCouldBeBetter": 2,
-    "OutOfTurn": 2, "BadJournal": 2, "DamagedJournal": 2,
+    "DoesNotFit": 2, "BadJournal": 2, "DamagedJournal": 2,
     "LockedJournal": 2, "NewerJournal": 2, "UnknownEvent": 2, "Paused": 3, "OverBudget": 3, "TransientError": 3,
     "PermanentFailure": 4, "ProviderFailed": 4, "JournalWriteError": 4, "DiskFull": 4, "ReplyPending": 3,
 }  # fmt: skip

@@ -33,7 +33,7 @@ from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.errors import DoesNotFit
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.web import blocks
 
@@ -221,7 +221,7 @@ def test_no_word_of_a_ballot_is_live(name: str) -> None:
             before = fold(events[:n])
             for word in set(words(event.data)) - {SAID}:
                 spoiled = event.model_copy(update={"data": replaced(event.data, {word: HOSTILE[0]})})
-                with pytest.raises(OutOfTurn):
+                with pytest.raises(DoesNotFit):
                     apply(before, spoiled)
 
 

@@ -22,7 +22,7 @@ from debate_orchestrator.engine.retry import INITIAL_WAIT, MAX_WAIT, next_delay
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util.errors import OutOfTurn, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import DoesNotFit, Paused, ProviderFailed, TransientError
 
 
 def test_a_whole_debate(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
     assert [brief.turn_id for brief in judge.briefs] == ["final.verdict.judge", "final.dissent.judge"]
     verdict = tally.verdict(fold(read(tmp_path / "j").events))
     assert verdict is not None and verdict.winner == "a"
-    with pytest.raises(OutOfTurn, match="it lacks nothing that"):
+    with pytest.raises(DoesNotFit, match="it lacks nothing that"):
         would_change(debate, Reopened())
 
 

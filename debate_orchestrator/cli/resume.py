@@ -21,7 +21,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import reopening
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.setup.answers import cast_of, judging_settings
-from debate_orchestrator.util.errors import BadSettings, OutOfTurn
+from debate_orchestrator.util.errors import BadSettings, DoesNotFit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     replayed = debate.format.sides if debate.opened.earlier_debate else ()
     if sides := [side for side in replayed if side in models]:
         problem = f"This journal judges an earlier debate again: the speeches of {' and '.join(sides)} are replayed."
-        raise OutOfTurn(problem, hint="another model for `--judge`, or `debate judge` where the speeches are now")
+        raise DoesNotFit(problem, hint="another model for `--judge`, or `debate judge` where the speeches are now")
     if arguments.model:
         models_for_all = cast_of(debate.format, lambda seat: arguments.model)
         seats = debate.cast.keys() - set(replayed)
@@ -60,7 +60,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     cast = {**debate.cast, **cast_changes}
     if cast_changes and debate.complete and not reopened:
         problem = f"This debate is complete; a new model for {' and '.join(cast_changes)} would change nothing."
-        raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
+        raise DoesNotFit(problem, hint="`debate judge` to have other judges judge it again")
     if debate.due or reopened:
         problems += cast_providers.key_problems(cast, flags.permissions_of(arguments))
         seats_left = schedule.seats_left(debate)

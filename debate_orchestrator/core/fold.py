@@ -1,6 +1,6 @@
 """Events in, state out: `fold` a whole journal, or `apply` one more event.
 
-1. An event out of turn is rejected and changes nothing; the same reply twice is harmless.
+1. An event that does not fit the state is rejected and changes nothing; the same reply twice is harmless.
 2. What a seat hears follows the schedule's order, never the order in which replies arrived: network timing can't change
    a prompt.
 3. Phases that depend on what was said are worked out from the replies by `schedule`, so no second state can disagree.
@@ -39,7 +39,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import names_turns
 from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_plan
-from debate_orchestrator.util.errors import OutOfTurn, short_repr
+from debate_orchestrator.util.errors import DoesNotFit, short_repr
 
 MAX_REOPENED = 100
 """The maximum number of reopenings of a debate: each time its schedule is worked out again."""
@@ -51,11 +51,11 @@ MAX_QUESTIONS = 1_000
 
 
 def fold(events: Iterable[Event]) -> DebateState:
-    """The state after `events`, the first of which must be Opened. Raises OutOfTurn if one does not fit."""
+    """The state after `events`, the first of which must be Opened. Raises DoesNotFit if one does not fit."""
     rest = iter(events)
     opened = next(rest, None)
     if not isinstance(opened, Opened):
-        raise OutOfTurn("The first event does not open a debate.")
+        raise DoesNotFit("The first event does not open a debate.")
     debate = _initial_state(opened)
     for event in rest:
         debate = apply(debate, event)
@@ -64,7 +64,7 @@ def fold(events: Iterable[Event]) -> DebateState:
 
 def apply(debate: DebateState, event: Event) -> DebateState:
     """The state after one more event; the same state for a reply that is recorded already, word for word. Raises
-    OutOfTurn for an event that is not due, or that is not what its brief asks for."""
+    DoesNotFit for an event that is not due, or that is not what its brief asks for."""
     return _state_after(debate, event) if would_change(debate, event) else debate
 
 
@@ -80,10 +80,10 @@ class CurrentState:
 
 
 def would_change(debate: DebateState, event: Event) -> bool:
-    """Whether an event would change anything. Raises OutOfTurn as `apply` does."""
+    """Whether an event would change anything. Raises DoesNotFit as `apply` does."""
     match event:
         case Opened():
-            raise OutOfTurn("The debate is open already; a journal holds one debate.")
+            raise DoesNotFit("The debate is open already; a journal holds one debate.")
         case Noted():
             _check_count(len(debate.notes), MAX_NOTES, "notes")
             return True
@@ -107,43 +107,43 @@ def would_change(debate: DebateState, event: Event) -> bool:
 
 
 def _check_count(count: int, limit: int, events: str) -> None:
-    """Raises OutOfTurn if no more events of a kind are allowed: the state copies those before with each."""
+    """Raises DoesNotFit if no more events of a kind are allowed: the state copies those before with each."""
     if count >= limit:
-        raise OutOfTurn(f"This debate has {count:,} {events}, and no more are allowed.")
+        raise DoesNotFit(f"This debate has {count:,} {events}, and no more are allowed.")
 
 
 def _check_open(debate: DebateState, change: str, hint: str = "") -> None:
     if debate.complete:
-        raise OutOfTurn(f"This debate is complete; {change} would change nothing.", hint=hint)
+        raise DoesNotFit(f"This debate is complete; {change} would change nothing.", hint=hint)
 
 
 def _check_cast(debate: DebateState, event: Reassigned) -> bool:
-    """Whether new models for a seat change anything. Raises OutOfTurn if the panel's size would change."""
+    """Whether new models for a seat change anything. Raises DoesNotFit if the panel's size would change."""
     _check_open(debate, f"a new model for {event.seat}", "judge it again, with other judges")
     before = debate.cast.get(event.seat, ())
     if not before:
-        raise OutOfTurn(f"The seat {event.seat} has no turn in this debate.")
+        raise DoesNotFit(f"The seat {event.seat} has no turn in this debate.")
     if len(event.specs) != len(before):
-        raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.specs)} were named to replace them.")
+        raise DoesNotFit(f"{event.seat} has {len(before)} models, and {len(event.specs)} were named to replace them.")
     return event.specs != before
 
 
 def _check_question(debate: DebateState, event: QuestionAsked) -> bool:
-    """True for a question from the floor. Raises OutOfTurn if a seat that it is put to will not hear it."""
+    """True for a question from the floor. Raises DoesNotFit if a seat that it is put to will not hear it."""
     seats = debate.question_seats
     if unknown := [seat for seat in event.to if seat not in seats]:
-        raise OutOfTurn(f"A question can't be put to {', '.join(unknown)}.", hint=f"one of {', '.join(seats)}")
+        raise DoesNotFit(f"A question can't be put to {', '.join(unknown)}.", hint=f"one of {', '.join(seats)}")
     if finished := [seat for seat in event.to if not schedule.will_hear(debate, seat)]:
         problem = f"A question can't be put to {', '.join(finished)}: the last turn is taken or under way."
-        raise OutOfTurn(problem, hint="a seat with turns left")
+        raise DoesNotFit(problem, hint="a seat with turns left")
     _check_count(len(debate.floor_questions), MAX_QUESTIONS, "questions from the floor")
     return True
 
 
 def _check_issues(debate: DebateState, event: IssuesChanged) -> bool:
-    """Whether another list of issues changes anything. Raises OutOfTurn before there is one, and once it is argued."""
+    """Whether another list of issues changes anything. Raises DoesNotFit before there is one, and once it is argued."""
     if not schedule.can_change_issues(debate):
-        raise OutOfTurn(schedule.TOO_LATE_FOR_ISSUES)
+        raise DoesNotFit(schedule.TOO_LATE_FOR_ISSUES)
     issue_list = rapporteur.issue_list(debate)
     return issue_list is None or event.issues != tuple(issue_list.issues.values())
 
@@ -152,26 +152,26 @@ def can_end_early(debate: DebateState) -> bool:
     """Whether the debate can be ended before all of its rounds."""
     try:
         return debate.ended_after is None and would_change(debate, schedule.early_end(debate))
-    except OutOfTurn:
+    except DoesNotFit:
         return False
 
 
 def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
-    """Whether an early end changes anything. Raises OutOfTurn if there is nothing to end or to judge."""
+    """Whether an early end changes anything. Raises DoesNotFit if there is nothing to end or to judge."""
     if not debate.due or debate.due[0].after_rounds:
         problem = "This debate is complete" if not debate.due else "The last turns of this debate are due already"
-        raise OutOfTurn(f"{problem}; there is no round left to skip.")
+        raise DoesNotFit(f"{problem}; there is no round left to skip.")
     if not any(turn.speaking for turn in schedule.turns_taken(debate)):
-        raise OutOfTurn("No speech has been made yet, so there is nothing to judge.")
+        raise DoesNotFit("No speech has been made yet, so there is nothing to judge.")
     if debate.ended_after is not None:
         return False
     if (slot_id := _ended_after(debate, event)) is None:
-        raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
+        raise DoesNotFit("The last round of this debate is under way; there is no round left to skip.")
     if slot_id not in (
         schedule.last_slot_id(debate),
         schedule.last_slot_id(debate, count_briefs_sent_without_call=True),
     ):
-        raise OutOfTurn(f"This debate can't be ended after {short_repr(slot_id)} now.")
+        raise DoesNotFit(f"This debate can't be ended after {short_repr(slot_id)} now.")
     return True
 
 
@@ -180,22 +180,22 @@ def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
 
 
 def _check_reopening(debate: DebateState) -> bool:
-    """True if the debate lacks something that may still be written. Raises OutOfTurn in any other debate."""
+    """True if the debate lacks something that may still be written. Raises DoesNotFit in any other debate."""
     if not schedule.turns_to_reopen(debate):
-        raise OutOfTurn("This debate can't be reopened: it lacks nothing that a usable reply could still supply.")
+        raise DoesNotFit("This debate can't be reopened: it lacks nothing that a usable reply could still supply.")
     if debate.reopened >= MAX_REOPENED:
-        raise OutOfTurn(f"This debate was reopened {MAX_REOPENED} times, and no more is allowed.")
+        raise DoesNotFit(f"This debate was reopened {MAX_REOPENED} times, and no more is allowed.")
     return True
 
 
 def _check_turn_event(debate: DebateState, event: TurnEvent) -> bool:
-    """Whether an event of a turn is new. Raises OutOfTurn if the turn is not due, or wants another reply."""
+    """Whether an event of a turn is new. Raises DoesNotFit if the turn is not due, or wants another reply."""
     last = debate.turn_events.get(event.turn_id, ())[-1:]
     if debate.replies.get(event.turn_id) == event or (isinstance(event, Rejected) and last == (event,)):
         return False
     turn = next((turn for turn in debate.due if turn.id == event.turn_id), None)
     if turn is None and event.turn_id in debate.replies:
-        raise OutOfTurn(f"{event.turn_id}: this turn has a reply already, and that one counts.")
+        raise DoesNotFit(f"{event.turn_id}: this turn has a reply already, and that one counts.")
     if turn is None:
         raise schedule.not_due(debate, event.turn_id)
     _check_reply(debate, turn, event)
@@ -204,28 +204,28 @@ def _check_turn_event(debate: DebateState, event: TurnEvent) -> bool:
     )
     max_events = MAX_TURN_EVENTS + (not isinstance(event, BriefSent))
     if not ends_turn and len(debate.turn_events.get(event.turn_id, ())) >= max_events:
-        raise OutOfTurn(
+        raise DoesNotFit(
             f"{event.turn_id}: this turn has {MAX_TURN_EVENTS:,} events, and no more calls are allowed in it."
         )
     return True
 
 
 def _check_reply(debate: DebateState, turn: Turn, event: TurnEvent) -> None:
-    """Raises OutOfTurn if a turn that is due wants another kind of reply, or if a structured reply lacks its shape."""
+    """Raises DoesNotFit if a turn that is due wants another kind of reply, or if a structured reply lacks its shape."""
     shape = debate.shape(turn)
     if isinstance(event, Rejected) and event.absent and turn.speaking:
-        raise OutOfTurn(f"{turn.id}: a debater can't be absent.")
+        raise DoesNotFit(f"{turn.id}: a debater can't be absent.")
     if isinstance(event, Declined) and turn.speaking:
         return
     if isinstance(event, Spoke | Declined | StructuredReplyGiven) and isinstance(event, StructuredReplyGiven) == (
         shape is None
     ):
         kind = "a speech" if shape is None else "a structured reply"
-        raise OutOfTurn(f"{turn.id}: this turn needs {kind}, not the event {event.kind!r}.")
+        raise DoesNotFit(f"{turn.id}: this turn needs {kind}, not the event {event.kind!r}.")
     if isinstance(event, StructuredReplyGiven) and shape is not None:
         context = schedule.shape_context(debate, turn, with_turns=names_turns(shape))
         if problems := [f"{turn.id}: {text}" for text in check(shape, event.data, context)]:
-            raise OutOfTurn(problems)
+            raise DoesNotFit(problems)
 
 
 def _initial_state(opened: Opened) -> DebateState:

@@ -25,7 +25,7 @@ from debate_orchestrator.core.phases import (
 from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, SlotPosition, Stage, spec_in
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.errors import DoesNotFit
 from debate_orchestrator.util.sanitize import quoted
 
 TOO_LATE_FOR_ISSUES = "The list of issues can be changed only right after the rapporteur's turn."
@@ -137,16 +137,16 @@ def max_turns(debate: DebateState) -> int:
 
 
 def turn(debate: DebateState, turn_id: str) -> Turn:
-    """The turn with that id, due or taken. Raises OutOfTurn if the schedule has none so far."""
+    """The turn with that id, due or taken. Raises DoesNotFit if the schedule has none so far."""
     if turn_id in debate.turns:
         return debate.turns[turn_id]
     raise not_due(debate, turn_id)
 
 
-def not_due(debate: DebateState, turn_id: str) -> OutOfTurn:
+def not_due(debate: DebateState, turn_id: str) -> DoesNotFit:
     """The error for a turn that is not due. Its id may be any text."""
     due = ", ".join(turn.id for turn in debate.due) or "none, the debate is complete"
-    return OutOfTurn(f"{quoted(turn_id)} is not due. Due now: {due}.")
+    return DoesNotFit(f"{quoted(turn_id)} is not due. Due now: {due}.")
 
 
 def last_slot_id(debate: DebateState, *, count_briefs_sent_without_call: bool = False) -> str | None:

@@ -48,8 +48,8 @@ from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadSettings,
     DiskFull,
+    DoesNotFit,
     ExternalError,
-    OutOfTurn,
     Paused,
     ProviderFailed,
     ReplyPending,
@@ -171,7 +171,7 @@ def continue_debate(
     """Opens the debate of a journal again, with `changes` to its cast or limits. `require_consent` is called with the
     risks of the journal: those of its report, and of the turns that are due after the changes. The caller must have
     consent to what its own changes add. Nothing is written, and no provider is made, before `require_consent` returns.
-    Raises what it and `changes` raise, OutOfTurn for a change that does not fit, BadSettings if workers of a database
+    Raises what it and `changes` raise, DoesNotFit for a change that does not fit, BadSettings if workers of a database
     may have the debate or batches its replies, and BadJournal, LockedJournal or DamagedJournal."""
     path = os.fspath(journal)
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
@@ -208,7 +208,7 @@ def reopening(debate: DebateState) -> list[Event]:
 
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes one event that calls no model; the state after it. Raises LockedJournal if the debate runs, BadSettings if
-    workers of a database may have it, else OutOfTurn."""
+    workers of a database may have it, else DoesNotFit."""
     with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as session:
         must_be_run_here(journal)
         session.record(make(session.state))
@@ -340,10 +340,10 @@ def _waits(debate: DebateState, question: str, seat: str) -> bool:
 
 
 def current_issues(debate: DebateState) -> list[str]:
-    """The questions of the list, the weightiest first. Raises OutOfTurn if it can't be changed now."""
+    """The questions of the list, the weightiest first. Raises DoesNotFit if it can't be changed now."""
     issue_list = rapporteur.issue_list(debate)
     if issue_list is None or not schedule.can_change_issues(debate):
-        raise OutOfTurn(schedule.TOO_LATE_FOR_ISSUES, hint="a list of your own, under `issues`, in another debate")
+        raise DoesNotFit(schedule.TOO_LATE_FOR_ISSUES, hint="a list of your own, under `issues`, in another debate")
     return [one_line(question) for question in issue_list.issues.values()]
 
 

@@ -316,7 +316,7 @@ def record_event(
     queue_if_disk_full: bool = False,
 ) -> bool:
     """Writes an event to the journal and folds it into the state; False if it is on record already. With
-    `queue_if_disk_full`, the journal keeps it in memory if the disk is full. Raises OutOfTurn if the event does not
+    `queue_if_disk_full`, the journal keeps it in memory if the disk is full. Raises DoesNotFit if the event does not
     fit, JournalWriteError if it can't be written. In both cases journal and state are unchanged."""
     if not would_change(current.state, event):
         return False

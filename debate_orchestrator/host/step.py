@@ -33,8 +33,8 @@ from debate_orchestrator.util.errors import (
     BadJournal,
     BadReply,
     DiskFull,
+    DoesNotFit,
     JournalWriteError,
-    OutOfTurn,
     ReplyCouldBeBetter,
     short_repr,
 )
@@ -184,7 +184,7 @@ class Stepper:
         for turn_id, text in reply_texts.items():
             try:
                 self._take(turn_id, text, queue_if_disk_full=wait_for_room)
-            except (BadReply, OutOfTurn) as error:
+            except (BadReply, DoesNotFit) as error:
                 self._reject(turn_id, error.problems)
         if self.session.journal.unsaved:
             coroutines.run(self.session.journal.wait_for_room(), asyncio.Event(), self.folder.notify)
@@ -249,11 +249,11 @@ class Stepper:
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str, *, queue_if_disk_full: bool = False) -> None:
-        """Takes a reply. Raises BadReply or OutOfTurn if it can't be taken, JournalWriteError if it can't be written
+        """Takes a reply. Raises BadReply or DoesNotFit if it can't be taken, JournalWriteError if it can't be written
         now."""
         turn = schedule.turn(self.state, turn_id)
         if turn.seat in self.providers:
-            raise OutOfTurn(f"{turn_id}: this seat is filled by {self.providers[turn.seat].name}, not by the host.")
+            raise DoesNotFit(f"{turn_id}: this seat is filled by {self.providers[turn.seat].name}, not by the host.")
         on_record = self.state.replies.get(turn_id)
         if on_record is not None and on_record.reply.text == text:
             return

@@ -27,8 +27,8 @@ from debate_orchestrator.util.errors import (
     BadJournal,
     DamagedJournal,
     DebateError,
+    DoesNotFit,
     NewerJournal,
-    OutOfTurn,
     UnknownEvent,
     short_repr,
 )
@@ -200,8 +200,8 @@ def as_damaged_journal(journal: str) -> Iterator[None]:
     name = name_of(journal) if journal else "This journal"
     try:
         yield
-    except OutOfTurn as error:
-        problem = f"{name} can't be read: it has an event out of turn. {' '.join(error.problems)}"
+    except DoesNotFit as error:
+        problem = f"{name} can't be read: it has an event that does not fit. {' '.join(error.problems)}"
         raise DamagedJournal(problem) from error
     except DebateError:
         raise

@@ -7,7 +7,7 @@
     │   ├── BadFile             a file can't be read or written as asked
     │   ├── BadReply            a reply is empty, binary, too long or of the wrong shape
     │   │   └── ReplyCouldBeBetter  a reply could be used, and a better one is asked for once
-    │   ├── OutOfTurn           that turn is not due now
+    │   ├── DoesNotFit          the debate's state does not admit it: a turn that is not due, a change too late
     │   └── BadJournal          not a journal that this version can continue
     │       ├── DamagedJournal  a line was changed, or one is missing or does not fit those before it
     │       ├── UnknownEvent    this version can't read one of its events, and nothing says that a newer one wrote it
@@ -169,7 +169,7 @@ class BadReply(UserError): ...
 class ReplyCouldBeBetter(BadReply): ...
 
 
-class OutOfTurn(UserError): ...
+class DoesNotFit(UserError): ...
 
 
 class BadJournal(UserError): ...

@@ -26,7 +26,7 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.provenance import degradations
 from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.errors import DoesNotFit
 from debate_orchestrator.util.log import log_error
 from debate_orchestrator.web import pages
 
@@ -97,10 +97,10 @@ def hidden_turns(debate: DebateState) -> set[str]:
 
 
 def check_nothing_hidden(debate: DebateState) -> None:
-    """Raises OutOfTurn if a report would show hidden turns."""
+    """Raises DoesNotFit if a report would show hidden turns."""
     if hidden_turns(debate):
         problem = "This debate has turns on record that are held back while a person writes or judges."
-        raise OutOfTurn(problem, hint="read its page, and the report once they are shown there")
+        raise DoesNotFit(problem, hint="read its page, and the report once they are shown there")
 
 
 def render_all(debate: DebateState) -> str:

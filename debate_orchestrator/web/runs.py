@@ -164,7 +164,7 @@ class ServedDebate:
         self.pause()
 
     def record(self, event: Event) -> None:
-        """Writes an event of the user's to the journal. Raises OutOfTurn where the debate does not admit it."""
+        """Writes an event of the user's to the journal. Raises DoesNotFit where the debate does not admit it."""
         assert self.session is not None
         self.session.record(event, self._on_event)
         self.session.journal.sync()

@@ -15,7 +15,7 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import BriefSent, BudgetChanged, EarlierDebate, EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.errors import DoesNotFit
 
 WHY, COST = "Why?", "What would it cost?"
 CLOSED = EndedEarly()
@@ -48,7 +48,7 @@ def test_questions_add_up() -> None:
 def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
     """A question to any but a side or the judge is refused, and changes nothing."""
     debate = play_debate(1, until="1.opening.a")
-    with pytest.raises(OutOfTurn, match="one of a, b, judge"):
+    with pytest.raises(DoesNotFit, match="one of a, b, judge"):
         debate = apply(debate, raised(WHY, *to))
     assert debate.floor_questions == ()
 
@@ -59,11 +59,11 @@ def test_a_seat_without_a_turn_left_is_not_asked() -> None:
     for seat in "ab":
         if seat == "b":
             debate = apply(debate, asked("1.opening.b"))
-        with pytest.raises(OutOfTurn, match=f"to {seat}: the last turn is taken or under way"):
+        with pytest.raises(DoesNotFit, match=f"to {seat}: the last turn is taken or under way"):
             debate = apply(debate, raised(WHY, seat))
     debate = apply(debate, raised(WHY, "judge"))
     debate, _ = play(debate)
-    with pytest.raises(OutOfTurn, match="last turn"):
+    with pytest.raises(DoesNotFit, match="last turn"):
         debate = apply(debate, raised(WHY, "judge"))
 
 
@@ -109,7 +109,7 @@ def test_convergence_is_not_answered_after_an_early_end() -> None:
 def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
     """Before the first speech, at the last verdict and after it there is nothing to end early."""
     debate = play_debate(1, until=until)
-    with pytest.raises(OutOfTurn, match=got):
+    with pytest.raises(DoesNotFit, match=got):
         debate = apply(debate, CLOSED)
 
 
@@ -134,7 +134,7 @@ def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None
     for event in (raised(WHY, *to), CLOSED):
         try:
             after = apply(debate, event)
-        except OutOfTurn:
+        except DoesNotFit:
             continue
         events += [event] if after is not debate else []
         debate = after
@@ -150,7 +150,7 @@ def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None
 def test_a_complete_debate_has_no_new_cap() -> None:
     """What a finished debate may cost is decided: its journal stays as it is."""
     debate = play_debate(1)
-    with pytest.raises(OutOfTurn, match="a new cost cap"):
+    with pytest.raises(DoesNotFit, match="a new cost cap"):
         debate = apply(debate, BudgetChanged(max_cost=5))
 
 

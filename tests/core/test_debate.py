@@ -37,7 +37,7 @@ from debate_orchestrator.core.fold import MAX_NOTES, MAX_QUESTIONS, MAX_TURN_EVE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.errors import DoesNotFit
 
 EVENTFUL = {
     "1.verdict.judge": ballot_fields(8, 5) | converging("b"),
@@ -64,7 +64,7 @@ def test_stages_of_every_size() -> None:
 @pytest.mark.parametrize("opening", [[], [speech_event("1.opening.a")], [Noted(note="one agent"), opened()]])
 def test_a_debate_begins_with_its_opening(opening: list[Event]) -> None:
     """Events that do not begin with the opening are not a debate."""
-    with pytest.raises(OutOfTurn, match="The first event"):
+    with pytest.raises(DoesNotFit, match="The first event"):
         fold(opening)
 
 
@@ -78,7 +78,7 @@ def test_out_of_turn_changes_nothing() -> None:
             debate = fold([opened()])
             before = state(debate)
             event = make(turn) if callable(make) else BriefSent(turn_id=turn, brief_digest="0", spec="host")
-            with pytest.raises(OutOfTurn, match=r"Due now: 1\.opening\.a"):
+            with pytest.raises(DoesNotFit, match=r"Due now: 1\.opening\.a"):
                 debate = apply(debate, event)
             assert before == state(debate), (turn, make)
 
@@ -90,7 +90,7 @@ def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     before = state(debate)
     settled = data.draw(st.sampled_from(sorted(debate.replies)))
     assert apply(debate, debate.replies[settled]) is debate
-    with pytest.raises(OutOfTurn, match="has a reply already"):
+    with pytest.raises(DoesNotFit, match="has a reply already"):
         debate = apply(debate, speech_event(settled, "On second thoughts."))
     assert before == state(debate)
 
@@ -120,7 +120,7 @@ def test_asking_settles_nothing() -> None:
         tuple(debate.briefs_sent("1.opening.a")),
     )
     debate = apply(debate, speech_event("1.opening.a"))
-    with pytest.raises(OutOfTurn):
+    with pytest.raises(DoesNotFit):
         debate = apply(debate, asked)
 
 
@@ -192,7 +192,7 @@ def test_what_is_declined_is_no_concession() -> None:
 def test_a_debater_is_never_absent() -> None:
     """A judge counts as absent where the journal says so, and after two useless replies where it says nothing."""
     debate = fold([opened()])
-    with pytest.raises(OutOfTurn, match="a debater can't be absent"):
+    with pytest.raises(DoesNotFit, match="a debater can't be absent"):
         apply(debate, rejected_event("1.opening.a").model_copy(update={"absent": True}))
     for last in (False, True):
         judged = play_debate(until="1.verdict.judge")
@@ -242,7 +242,7 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
             before, alike = debate, fold(taken)
             try:
                 debate = apply(before, event)
-            except OutOfTurn:
+            except DoesNotFit:
                 continue
             finally:
                 assert before == alike
@@ -263,12 +263,12 @@ def test_the_events_that_a_state_collects_are_limited() -> None:
         (QuestionAsked(question="Why?", to=("a",)), MAX_QUESTIONS),
     ):
         debate = fold([opened(1), *[event] * most])
-        with pytest.raises(OutOfTurn, match=f"has {most:,} .*no more are allowed"):
+        with pytest.raises(DoesNotFit, match=f"has {most:,} .*no more are allowed"):
             apply(debate, event)
     debate = fold([opened(1), *[asked] * MAX_TURN_EVENTS])
-    with pytest.raises(OutOfTurn, match=r"1\.opening\.a: this turn has 5,000 events, and no more calls"):
+    with pytest.raises(DoesNotFit, match=r"1\.opening\.a: this turn has 5,000 events, and no more calls"):
         apply(debate, asked)
     debate = apply(debate, rejected_event("1.opening.a"))
-    with pytest.raises(OutOfTurn, match="no more calls"):
+    with pytest.raises(DoesNotFit, match="no more calls"):
         apply(debate, rejected_event("1.opening.a", "again no JSON"))
     assert "1.opening.a" in apply(debate, speech_event("1.opening.a")).replies

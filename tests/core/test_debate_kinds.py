@@ -27,7 +27,7 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.errors import DoesNotFit
 
 SPEECH = phase("speech", "a", "b")
 BLIND = BALLOT | {"name": "blind", "enabled_by": "blind", "reply": "final"}
@@ -122,7 +122,7 @@ def test_criteria_have_weights_and_scales_of_their_own() -> None:
     }
     assert tally.totals(debate) == {"a": 46, "b": Fraction(305, 4)}
     too_much = {"scores": given | {"a": {"wit": 6, "wisdom": 60}}, "winner": "b"}
-    with pytest.raises(OutOfTurn, match=r"scores\.a\.wit.*from 0 to 5"):
+    with pytest.raises(DoesNotFit, match=r"scores\.a\.wit.*from 0 to 5"):
         play_debate(1, rules=made, script={"1.vote.judge": too_much})
 
 
@@ -172,7 +172,7 @@ def test_sides_may_fill_in_forms() -> None:
     debate = play_debate(1, rules=forms())
     assert heard(debate, "1.case.b") == ["1.case.a"]
     assert heard(debate, "1.vote.judge") == ["1.case.a", "1.case.b"]
-    with pytest.raises(OutOfTurn, match="this turn needs a structured reply, not the event 'spoke'"):
+    with pytest.raises(DoesNotFit, match="this turn needs a structured reply, not the event 'spoke'"):
         apply(fold([opened(1, rules=forms())]), speech_event("1.case.a"))
     assert tally.conceding_side(play_debate(1, rules=forms(), script={"1.case.a": filled_case(claim=CONCEDE)})) is None
 

@@ -21,7 +21,7 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.errors import DoesNotFit
 
 SWAP = Mirror(ADVERSARIAL)
 
@@ -88,7 +88,7 @@ def test_nothing_counts_before_both_are_there() -> None:
         False,
         (0, 0),
     )
-    with pytest.raises(OutOfTurn):
+    with pytest.raises(DoesNotFit):
         schedule.turn(debate, "2.constructive.a")
 
 
