@@ -53,7 +53,7 @@ def test_a_map_keeps_its_keys(debate: Run) -> None:
 
 
 def test_scores_decide_where_no_column_has_the_winner(debate: Run) -> None:
-    """Without a column of winners, the mean of the dimensions decides; a dimension without a number on a side is left
+    """Without a column of winners, the mean over the criteria decides; a criterion without a number on a side is left
     out of both, and never becomes a number."""
     points = [(7, 6, 7, 6), (7, 6, 6, 7), ("n/a", 6, 5, 6), (9, "lots", 5, 6), ("", "", "nan", "inf")]
     write_rows([row(f"d{n}", "a", "b", "", **judged(*of_row)) for n, of_row in enumerate(points, start=1)], SCORES)
@@ -69,7 +69,7 @@ def test_scores_decide_where_no_column_has_the_winner(debate: Run) -> None:
         {"winner": "tie", "count": "1"},
         {"winner": "no decision", "count": "1"},
     ]
-    lots = "Scores that are not numbers, whose dimension is left out of their ballot: 2 (the first: 'lots', line 5)"
+    lots = "Scores that are not numbers, whose criterion is left out of their ballot: 2 (the first: 'lots', line 5)"
     assert lots in (notes(printed))
     assert "Missing votes: 1 (the first: line 6)." in notes(printed)
 

@@ -46,7 +46,7 @@ class ColumnMap(FrozenModel):
     """The first speaker: pro or con."""
     winner: str | None = None
     """pro, con, tie, or a side's model. Without this column, the scores decide."""
-    scores: dict[str, tuple[str, str]] = Field(default={}, max_length=rows.MAX_DIMENSIONS)
+    scores: dict[str, tuple[str, str]] = Field(default={}, max_length=rows.MAX_CRITERIA)
     """Dimension to the columns of pro's and con's points."""
     round: str | None = None
     """The round after which the ballot was cast; the last one of a debate is on the whole of it."""

@@ -31,7 +31,7 @@ _LATEST_SECONDS = 1e11
 
 
 class JudgeRow(NamedTuple):
-    """One row as it was read: values by the fields of the map, those of scores by dimension."""
+    """One row as it was read: values by the fields of the map, those of scores by criterion."""
 
     line: int
     values: Mapping[str, Any]
@@ -152,7 +152,7 @@ class Collector:
         return None
 
     def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
-        """The points of both sides. A dimension with a missing or unreadable number on either side is left out."""
+        """The points of both sides. A criterion with a missing or unreadable number on either side is left out."""
         points = {}
         for name, pair in row.scores.items():
             pro, con = map(finite, pair)
@@ -161,7 +161,7 @@ class Collector:
                 continue
             for value in pair:
                 if finite(value) is None and not _is_missing(value):
-                    kind = "Scores that are not numbers, whose dimension is left out of their ballot"
+                    kind = "Scores that are not numbers, whose criterion is left out of their ballot"
                     self._note(kind, _case(value, row.line))
         return points
 

@@ -25,8 +25,8 @@ from debate_orchestrator.util.redact import redact, redact_all
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
 SIDES: tuple[Side, Side] = ("pro", "con")
-MAX_VOTES, MAX_DIMENSIONS = 200, 100
-"""Votes on one debate, since each is compared with each other; dimensions that all ballots of a tournament score."""
+MAX_VOTES, MAX_CRITERIA = 200, 100
+"""Votes on one debate, since each is compared with each other; criteria that all ballots of a tournament score."""
 MAX_NAME_LENGTH = MAX_TOPIC_LENGTH
 """Characters of the name of a model, a judge, a topic or a category. A topic without a name goes by its motion."""
 _Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
@@ -195,20 +195,20 @@ class Rows:
 
 
 def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
-    """Raises BadFile for too many votes in a debate or dimensions in the tournament, or a ballot that stands twice."""
+    """Raises BadFile for too many votes in a debate or criteria in the tournament, or a ballot that stands twice."""
     votes: Counter[str] = Counter()
     keys: set[tuple[object, ...]] = set()
-    dimensions: set[str] = set()
+    criteria: set[str] = set()
     for ballot in ballots:
         votes[ballot.debate] += ballot.is_vote
-        dimensions.update(ballot.scores)
+        criteria.update(ballot.scores)
         key = (*ballot.pair_key, ballot.mirrored)
         if votes[ballot.debate] > MAX_VOTES:
             allowed = f"more than the {MAX_VOTES} votes that are allowed"
             raise BadFile(f"{file_name}: the debate {short_repr(ballot.debate)} has {allowed}.")
-        if len(dimensions) > MAX_DIMENSIONS:
-            problem = f"{file_name} scores more than the {MAX_DIMENSIONS} different dimensions that are allowed."
-            raise BadFile(problem, hint="judges who score the same dimensions, or the data in several parts")
+        if len(criteria) > MAX_CRITERIA:
+            problem = f"{file_name} scores more than the {MAX_CRITERIA} different criteria that are allowed."
+            raise BadFile(problem, hint="judges who score the same criteria, or the data in several parts")
         if key in keys:
             problem = f"{file_name}: a ballot on the debate {short_repr(ballot.debate)} appears twice."
             raise BadFile(problem, hint="import the data again")
@@ -279,7 +279,7 @@ def panel_winner(votes: Iterable[str | None]) -> Winner | None:
 
 
 def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) -> Winner | None:
-    """The side with the higher mean over the dimensions; None without scores. Decimal sums, so that equal is equal."""
+    """The side with the higher mean over the criteria; None without scores. Decimal sums, so that equal is equal."""
     pairs = [(Decimal(str(pro)), Decimal(str(con))) for pro, con in scores]
     if not pairs:
         return None
