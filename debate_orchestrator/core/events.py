@@ -107,9 +107,9 @@ class IssuesChanged(FrozenModel):
 class EarlierQuestion(FrozenModel):
     asked: Annotated[QuestionAsked, BeforeValidator(_with_kind_of_today)]
     before: str
-    """The slot id of the first turns that could hear it."""
+    """The id of the slot, which is one occurrence of a phase, with the first turns that could hear it."""
     stage: Count = 0
-    """The index of their stage in that slot, from 0."""
+    """The index of their stage (the turns that are due together) in that slot, from 0."""
 
 
 class EarlierDebate(JournaledModel):

@@ -90,7 +90,7 @@ class Mirror:
     def _naming(self, text: str) -> Iterator[re.Match[str]]:
         """The places of a text that name a side, by all that the words around them tell."""
         unquoted = self._quote.sub(lambda quote: "<" * len(quote[0]), text)
-        without_code = _CODE.sub(lambda code: "`" * len(code[0]), unquoted)
+        without_code = _CODE_BLOCK.sub(lambda code: "`" * len(code[0]), unquoted)
         matches = list(self._pattern.finditer(unquoted))
         ends = [0, *(match.end() for match in matches)]
         gaps = [slice(end, match.start()) for end, match in zip(ends, matches, strict=False)]
@@ -196,7 +196,7 @@ def tag_names_side(seat: Seat) -> bool:
 
 
 _URL = r"(?i:https?://|(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}/)[^\s<>`]*"
-_CODE = re.compile(
+_CODE_BLOCK = re.compile(
     r"(?m:^)[>\t ]*(?P<fence>`{3,9}|~{3,9})[^`\n]*\n(?:[\s\S]*?\n)??[>\t ]*(?P=fence)"
     r"|(?<!`)(?P<ticks>`{1,3}+)(?!`)(?:(?!\n[^\S\n]*\n)[\s\S])*?(?<!`)(?P=ticks)(?!`)"
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core.phases import MAX_WORDS, OUTCOMES
+from debate_orchestrator.core.phases import MAX_WORDS, NO_NEW_GROUND, OUTCOMES
 from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Condition, Field, Shape
 
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
@@ -64,7 +64,7 @@ JUDGE_FIELDS: Mapping[str, ReservedField] = {
     ),
     "feedback": ReservedField("text", may_be_left_out=True, per_side=True),
     "conceded": ReservedField("choice", nullable=True, may_be_left_out=True, options=(_SIDES,)),
-    "dry": ReservedField("boolean", nullable=True, may_be_left_out=True),
+    NO_NEW_GROUND: ReservedField("boolean", nullable=True, may_be_left_out=True),
     "strength": ReservedField("choice", nullable=True, may_be_left_out=True),
     "rows": ReservedField(
         "list",

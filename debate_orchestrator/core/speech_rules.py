@@ -1,9 +1,9 @@
 """The rules by which speeches are read: what other seats hear of one, and which reserved lines in it count.
 
-A reserved line counts only as a speech's own last line, in a paragraph of its own: not in code, a quotation, a comment
-or private reasoning, not after a colon, and in no speech that is cut short. If a seat is shown its lines with the code
-of its turn, only a line with that code counts. No other text has that code, so a line that a side quotes or repeats
-decides nothing. People and stand-ins have no code: their line does not count after an open quotation mark either.
+A reserved line counts only as a speech's own last line, in a paragraph of its own: not in a code block, a quotation, a
+comment or private reasoning, not after a colon, and in no speech that is cut short. If a seat is shown its lines with a
+turn code, only a line with that code counts. No other text has it, so a line that a side quotes or repeats decides
+nothing. People and stand-ins have no turn code: their line does not count after an open quotation mark either.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
-_CODE = re.compile(r" {0,2}(?:\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?\Z")
-"""A possible code of a turn, at the end of a speech."""
+_TURN_CODE = re.compile(r" {0,2}(?:\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?\Z")
+"""A possible turn code, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
 _CITATION_FIELDS = ("url", "quote")
 """The fields of what a side cites, as a clerk looks it up."""
@@ -162,7 +162,7 @@ def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply:
 
 def without_code(debate: DebateState, text: str) -> str:
     """A speech without what may be the code of its turn, after a reserved line at its end."""
-    bare, lines = _CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.reserved_lines
+    bare, lines = _TURN_CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.reserved_lines
     sentences = (line.removesuffix(".") for line in (lines.concede, lines.decline))
     last = _last_line(bare).casefold()
     return bare if any(sentence.casefold() in last for sentence in sentences) else text
