@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field as PydanticField
 from pydantic import ModelWrapValidatorHandler, model_validator
 
-from debate_orchestrator.core.former_names import RENAMED, formerly
+from debate_orchestrator.core.former_names import READS_FORMER_VALUES, formerly
 from debate_orchestrator.core.phases import (
     CLERK,
     DEBATING_SEATS,
@@ -109,7 +109,7 @@ class Format(FrozenModel):
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by_format: str = PydanticField(default="", pattern=rf"{NAME_PATTERN}|^$")
     """The format in which a debate of this one, which has no judge of its own, is judged later."""
-    report: Annotated[Literal["report", "speeches only"], RENAMED] = "report"
+    report: Annotated[Literal["report", "speeches only"], READS_FORMER_VALUES] = "report"
     """The document written about a debate: a report, or the transcript alone."""
     before: tuple[Phase, ...] = ()
     round: tuple[Phase, ...]

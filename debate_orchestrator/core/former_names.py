@@ -22,7 +22,7 @@ def _renamed(data: Any, names: Mapping[str, str]) -> Any:
     return map_leaves(data, lambda leaf: names.get(leaf, leaf) if isinstance(leaf, str) else leaf)
 
 
-RENAMED = BeforeValidator(lambda value: _renamed(value, _FORMER_VALUES))
+READS_FORMER_VALUES = BeforeValidator(lambda value: _renamed(value, _FORMER_VALUES))
 """Annotates a field some of whose values had other names in earlier versions: it reads those too."""
 
 

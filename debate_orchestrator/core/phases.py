@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 from pydantic_core import PydanticCustomError
 
-from debate_orchestrator.core.former_names import RENAMED, formerly
+from debate_orchestrator.core.former_names import READS_FORMER_VALUES, formerly
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.values import FREE_TEXT, INVALID_LINE, DisplayName, FrozenModel, PrintableKey, Text
 
@@ -111,7 +111,7 @@ class Phase(FrozenModel):
     """The phase in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
     seats: tuple[str, ...]
     """The seats that take a turn: `a`, `b`, `judge`."""
-    order: Annotated[Literal["in turn", "simultaneous"], RENAMED] = "in turn"
+    order: Annotated[Literal["in turn", "simultaneous"], READS_FORMER_VALUES] = "in turn"
     """In turn, the second speaker has heard the first; if simultaneous, neither hears the other."""
     with_previous: bool = False
     """For the rapporteur: due together with the last turns of the phase before it, without hearing them."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field as PydanticField
 
-from debate_orchestrator.core.former_names import RENAMED, formerly
+from debate_orchestrator.core.former_names import READS_FORMER_VALUES, formerly
 from debate_orchestrator.core.values import DisplayName, FrozenModel, PrintableKey, Text
 
 MAX_ITEMS = 100
@@ -32,7 +32,7 @@ class Condition(FrozenModel):
     """The rounds, by name, or one round by its number."""
     rounds_at_least: int | None = None
     strictness: PrintableKey | None = None
-    setting: Annotated[tuple[PrintableKey, ...], RENAMED] = PydanticField(default=(), max_length=MAX_ITEMS)
+    setting: Annotated[tuple[PrintableKey, ...], READS_FORMER_VALUES] = PydanticField(default=(), max_length=MAX_ITEMS)
     """Settings of which at least one must be on."""
 
     def holds(
@@ -69,7 +69,7 @@ class Field(FrozenModel):
 
     kind: Annotated[
         Literal["text", "url", "boolean", "number", "choice", "choices", "list", "object", "scores", "turn", "turns"],
-        RENAMED,
+        READS_FORMER_VALUES,
     ]
     """`scores`: a number for each side and criterion of the rubric; `turn`: a turn's id; `turns`: a list of turn ids;
     `url`: the address of a page."""
