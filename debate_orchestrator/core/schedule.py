@@ -69,8 +69,8 @@ def _joining(slots: Sequence[Slot], slot_index: int) -> Sequence[Slot]:
 
 def _ends(debate: DebateState, slot_index: int) -> bool:
     """Whether the rounds are over once the slot at this index is."""
-    closed = debate.plan.slots[slot_index].id == debate.ended_after
-    return closed or _declined(debate, slot_index) or _ends_without_new_ground(debate, slot_index)
+    ended_here = debate.plan.slots[slot_index].id == debate.ended_after
+    return ended_here or _declined(debate, slot_index) or _ends_without_new_ground(debate, slot_index)
 
 
 def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:

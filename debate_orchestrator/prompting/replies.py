@@ -149,12 +149,12 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, str]:
     format, positions, in_doubt = debate.format, debate.opened.settings.positions, debate.plan.words_in_doubt
     meanings: dict[str, str] = {}
     for side in format.sides:
-        holder = debate.mirror.side(side) if turn.mirrored else side
-        name, label, tag = format.name_of(side), format.seats[holder].label, format.seats[side].tag
+        actual_side = debate.mirror.side(side) if turn.mirrored else side
+        name, label, tag = format.name_of(side), format.seats[actual_side].label, format.seats[side].tag
         short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
         own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short}
-        own |= {phrase(text): side for text in (*sure, positions[holder])} | {positions[holder].strip(): side}
+        own |= {phrase(text): side for text in (*sure, positions[actual_side])} | {positions[actual_side].strip(): side}
         meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
     return {text: meaning for text, meaning in meanings.items() if text}
 

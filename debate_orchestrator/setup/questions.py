@@ -87,7 +87,7 @@ class SetupQuestions:
         if step is None:
             return Ready(show=self.confirmation_text(state.answers))
         if step == _TOPIC:
-            values: dict[str, Any] = {"heard": state.progress.topics}
+            values: dict[str, Any] = {"wordings": state.progress.topics}
             return ModeratorTask(name="topic", values=values, json_schema=self._schema("topic"))
         if step == _POSITIONS:
             values = {"topic": state.answers["topic"], "rejected": state.progress.rejected}
