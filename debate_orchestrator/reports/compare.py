@@ -111,7 +111,7 @@ def _could_mean_sides(report: ReportModel) -> bool:
     brief = report.decision_brief
     texts = (*(row.claim for row in report.dissent or ()), *report.unresolved_questions, *([brief.do] if brief else ()))
     without_names = [re.sub(rf"\b(?:{whole_names})\b", "", text) for text in texts]
-    return could_name_sides(report.rules, report.debated) or bool(words_in_doubt(report.rules, without_names))
+    return could_name_sides(report.rules, report.debated_texts) or bool(words_in_doubt(report.rules, without_names))
 
 
 def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
@@ -231,7 +231,7 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
             speakers = report.spoken_by
         by_letter = {run.side(side): name for side, name in speakers.items()}
         spoke = ", ".join(f"{report.seats.get(side, side)}: {name}" for side, name in sorted(by_letter.items()))
-        judges = ", ".join(report.judged_by)
+        judges = ", ".join(report.judge_names)
         rounds = f"{report.rounds_completed} / {report.rounds_asked}" if report.rounds_asked else ""
         title = report.format.title
         rows.append(
@@ -254,7 +254,7 @@ def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
     for run in runs:
         verdict, winner = run.report.verdict, run.decision_text()
         if verdict is None or winner is None:
-            why = "not decided" if run.report.judges else "not judged"
+            why = "not decided" if run.report.judge_specs else "not judged"
             why = run.report.why_no_winner or why
             rows.append((str(run.number), why, *[""] * 6))
             continue
@@ -391,7 +391,7 @@ def mirror_of(first: ReportModel, other: ReportModel) -> Mirror | None:
 def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     """The winners of the debate, and of each round where they differ, a sentence each; on the first run's topic."""
     same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
-    labelled = all(run.report.judging.labelled for run in same_topic if run.report.judges)
+    labelled = all(run.report.judging.labelled for run in same_topic if run.report.judge_specs)
     ended = {run.number: winner for run in same_topic if (winner := run.decision_text(labelled=labelled)) is not None}
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)

@@ -142,14 +142,16 @@ class ReportModel(Part):
     transcript_only: bool = Field(default=False, exclude=True)
     rules: Format = Field(exclude=True)
     """The format, with its phases and prompts; `format` is what the JSON says of it."""
-    debated: tuple[str, ...] = Field(exclude=True)
+    debated_texts: tuple[str, ...] = Field(exclude=True)
+    """What is debated: the topic, the positions and the material."""
     arguing_sides: tuple[str, ...] = Field(exclude=True)
     spoke_first: str | None = Field(default=None, exclude=True)
     """The side that spoke before the other; null if both spoke at once, or one alone did."""
     spoken_by: dict[str, str] = Field(exclude=True)
     """Side to the models that took its turns, as far as that is shown."""
-    judged_by: tuple[str, ...] = Field(default=(), exclude=True)
-    judges: tuple[str, ...] = Field(default=(), exclude=True)
+    judge_names: tuple[str, ...] = Field(default=(), exclude=True)
+    """The judges as reports name them."""
+    judge_specs: tuple[str, ...] = Field(default=(), exclude=True)
     shown_verdict: VerdictReport | None = Field(default=None, exclude=True)
     """The verdict; where stand-ins left none, what its place on a page is filled with."""
     shown_decision_brief: DecisionBriefReport | None = Field(default=None, exclude=True)
@@ -278,7 +280,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
     sides = [(side, format.seats[side]) for side in format.sides]
     return {
         "rules": format,
-        "debated": debated_texts(debate.opened),
+        "debated_texts": debated_texts(debate.opened),
         "topic": settings.topic,
         "positions": settings.positions,
         "names": {side: f"{seat.name} ({seat.label})" if seat.label else seat.name for side, seat in sides},
@@ -290,10 +292,10 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "arguing_sides": arguing,
         "spoke_first": first_speaker(debate),
         "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
-        "judged_by": tuple(speaker_names[judge] for judge in debate.judges),
+        "judge_names": tuple(speaker_names[judge] for judge in debate.judges),
         "context_files": tuple(ContextFileReport(name=file.name, text=file.text) for file in debate.opened.context),
         "conceded": tally.conceding_side(debate),
-        "judges": last_specs_by_role(debate).get(JUDGE, ()),
+        "judge_specs": last_specs_by_role(debate).get(JUDGE, ()),
     }
 
 

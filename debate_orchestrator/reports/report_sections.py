@@ -308,7 +308,7 @@ def _means(report: ReportModel) -> PhraseTable | None:
     """The mean of each criterion by side, where the ballots alone don't show it at a glance."""
     judging = report.judging
     weighed = len(set(judging.weights.values())) > 1
-    many = len(report.judges) > 1 or judging.mirrored > 0
+    many = len(report.judge_specs) > 1 or judging.mirrored > 0
     if not judging.means or not (many or weighed or not judging.scores_rounds):
         return None
     sides = list(judging.means)

@@ -222,7 +222,7 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
         return None
     now = verdict.winner if verdict else None
     rows = [
-        ("Judges", escaped(", ".join(earlier_debate.judges)), escaped(", ".join(report.judged_by))),
+        ("Judges", escaped(", ".join(earlier_debate.judges)), escaped(", ".join(report.judge_names))),
         ("Winner", _winner(earlier_debate.winner), _winner(now)),
     ]
     if report.judging.has_scores:
@@ -373,7 +373,7 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
         yield f"{who_argued_better(report)}."
     elif verdict.win_probability is not None:
         likely = percent(verdict.win_probability)
-        judges = _FOR_IT if _is_contested(verdict) else "judge" + "s" * (len(report.judges) != 1)
+        judges = _FOR_IT if _is_contested(verdict) else "judge" + "s" * (len(report.judge_specs) != 1)
         yield f"{likely} likely, by the {judges}."
     if behind := wording.behind_sentence(round_report.result for round_report in report.rounds if round_report.result):
         yield behind
@@ -472,6 +472,10 @@ def _unchecked(report: ReportModel) -> Iterator[str]:
             continue  # it stands at the recommendation
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
             yield note.text
-    if report.shown_verdict is not None and report.judges and not any(vote.is_pair for vote in report.judging.votes):
+    if (
+        report.shown_verdict is not None
+        and report.judge_specs
+        and not any(vote.is_pair for vote in report.judging.votes)
+    ):
         who = "judge" if all(map(is_one_judge, report.judging.votes)) else "model"
         yield f"No {who} also voted with the sides in the other order, which can change a vote."

@@ -410,7 +410,7 @@ def _deciding(rejudgings: Iterable[_Rejudging]) -> dict[str, _Rejudging]:
     deciding: dict[str, _Rejudging] = {}
     for rejudging in rejudgings:
         source = rejudging.source.report
-        if rejudging.debate.report.verdict and not source.judges and not source.run.rehearsed:
+        if rejudging.debate.report.verdict and not source.judge_specs and not source.run.rehearsed:
             deciding.setdefault(rejudging.source.name, rejudging)
     return deciding
 
