@@ -303,14 +303,14 @@ class Verification(NamedTuple):
         checksum = self.checksum
         return {
             "report": self.path,
-            "well": self.ok,
+            "ok": self.ok,
             "state": self.state,
             "remade": self.rerendered,
             "version": checksum.version if checksum else None,
             "lines": checksum.lines if checksum else None,
             "head": checksum.last_hash if checksum else None,
             "digest": checksum.digest if checksum else None,
-            "said": self.text,
+            "text": self.text,
         }
 
 
