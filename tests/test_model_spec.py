@@ -11,9 +11,9 @@ from debate_orchestrator.util.model_spec import (
     is_rehearsal,
     kind,
     public_name,
-    real_spec,
     rest,
     stand_in,
+    without_rehearse,
 )
 
 MODEL = "anthropic:m@http://x:1"
@@ -36,7 +36,11 @@ def test_who_is_called(spec: str, called: bool) -> None:
 
 def test_stand_ins() -> None:
     """A stand-in names whom it stands in for, and there is none for a stand-in."""
-    assert [real_spec(spec) for spec in (f"rehearse:{MODEL}", "rehearse", "host")] == [MODEL, "host", "host"]
+    assert [without_rehearse(spec) for spec in (f"rehearse:{MODEL}", "rehearse", "host")] == [
+        MODEL,
+        "host",
+        "host",
+    ]
     assert stand_in(stand_in(MODEL)) == stand_in(MODEL) == f"rehearse:{MODEL}"
     assert stand_in("rehearse") == "rehearse:host"
 

@@ -173,7 +173,7 @@ def received_part(spec: str, failure: BaseException, pieces: Iterable[str]) -> R
 
 def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
     """US dollars of a call with so many tokens and nothing cached; None if the price is unknown."""
-    if spec != model_spec.real_spec(spec):
+    if spec != model_spec.without_rehearse(spec):
         return 0.0  # a stand-in answers, not the model
     return pricing.cost(spec, Usage(cache_write_5m=input_tokens, output=output_tokens), batch=batch)
 
@@ -235,10 +235,10 @@ def estimate_debate(
 def _with_real_cast(event: Event) -> Event:
     """The event with each stand-in in a cast replaced by the model it stands for."""
     if isinstance(event, Opened):
-        cast = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in event.cast.items()}
+        cast = {seat: tuple(map(model_spec.without_rehearse, specs)) for seat, specs in event.cast.items()}
         return event.with_settings(cast=cast)
     if isinstance(event, Reassigned):
-        return event.model_copy(update={"specs": tuple(map(model_spec.real_spec, event.specs))})
+        return event.model_copy(update={"specs": tuple(map(model_spec.without_rehearse, event.specs))})
     return event
 
 
@@ -271,7 +271,7 @@ def _seconds(spec: str, phase: Phase) -> float:
 def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
     """A call whose beginning has so many tokens that were sent before. Its last block is its own and never cached."""
     spec = spec_in(debate, turn.seat)
-    code = code_for(debate, turn, model_spec.real_spec(spec), None)
+    code = code_for(debate, turn, model_spec.without_rehearse(spec), None)
     turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
     *shared, last = _blocks(turn_brief)
     if price is None or not price.min_cacheable_tokens <= sum(shared) or not price.min_cacheable_tokens:

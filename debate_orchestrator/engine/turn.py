@@ -138,7 +138,7 @@ class _TurnRun:
                 await cache_writer.wait()
             attempts_left = SPEECH_ATTEMPTS if self._debate.shape(self._turn) is None else STRUCTURED_ATTEMPTS
             while self._turn in self._debate.due and not self._stop.is_set():
-                spec = model_spec.real_spec(spec_in(self._debate, self._turn.seat))
+                spec = model_spec.without_rehearse(spec_in(self._debate, self._turn.seat))
                 code = code_for(self._debate, self._turn, spec, reply_code.secret)
                 reply = await self._reply(brief(self._debate, self._turn, self._last_rejected(), code))
                 if reply is None:

@@ -35,11 +35,11 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
         return f"{safe_spec} contains a key, and a cast is written into journals. Try: set the key in the environment."
     if not spec.isprintable():  # a person reads it before money is spent
         return f"{short_repr(spec)} is not a model spec: it has a line break or another unprintable character."
-    real_entry, entry = provider_entry(model_spec.real_spec(spec)), provider_entry(spec)
+    real_entry, entry = provider_entry(model_spec.without_rehearse(spec)), provider_entry(spec)
     if real_entry is not None and real_entry.seats == (CLERK,):
         if seat and seat != CLERK:
             return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
-        spec, entry = model_spec.real_spec(spec), real_entry
+        spec, entry = model_spec.without_rehearse(spec), real_entry
     elif real_entry is not None and real_entry.seats and seat and seat not in real_entry.seats:
         return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
     if entry is None or not entry.module:

@@ -290,7 +290,7 @@ def misspelling_questions(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """A question for every model in a cast that is spelt nearly like a known one of the same vendor. A model that
     differs from a known one in its version alone may be newer than the price list, and is not asked about."""
     questions = []
-    for spec in dict.fromkeys(model_spec.real_spec(spec) for specs in cast.values() for spec in specs):
+    for spec in dict.fromkeys(model_spec.without_rehearse(spec) for specs in cast.values() for spec in specs):
         kind, (name, address) = model_spec.kind(spec), model_spec.split_address(model_spec.rest(spec))
         if registry.api_of(spec) and address is None and (closest := _closest_model(kind, name)):
             questions.append(f"{spec} is not among the known models of {kind}. Did you mean {kind}:{closest}?")

@@ -114,7 +114,7 @@ def use_prices(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
     already, the higher of both counts, so that no file weakens a cap."""
     by_spec: dict[str, ModelPrice] = {}
     for spec, input, output in prices:
-        real = model_spec.real_spec(spec)
+        real = model_spec.without_rehearse(spec)
         price, known_price = ModelPrice(input=input, output=output), by_spec.get(real) or _table_price(real)
         if known_price is not None:
             price = known_price.at_least(input, output)
@@ -134,12 +134,12 @@ def models(kind: str) -> tuple[str, ...]:
 def price_of(spec: str) -> ModelPrice | None:
     """The prices of the model that a spec names; None if they are unknown, as for a model that is served from
     elsewhere than its vendor. A rehearsed model is priced as the real one."""
-    spec = model_spec.real_spec(spec)
+    spec = model_spec.without_rehearse(spec)
     return _declared.get({}).get(spec) or _table_price(spec)
 
 
 def _table_price(spec: str) -> ModelPrice | None:
-    spec = model_spec.real_spec(spec)
+    spec = model_spec.without_rehearse(spec)
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
     api = api_of(spec)
     if api is None:

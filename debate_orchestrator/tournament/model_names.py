@@ -27,7 +27,7 @@ def names_by_spec(tournament: Tournament | None, journals: Journals) -> dict[str
     show it, with a number if it is a program that was run with other arguments too. Programs are numbered in the order
     in which their debates were begun, so that debates that are added later change no name."""
     models = (*tournament.spec.judges.pool, *tournament.spec.models) if tournament else ()
-    names = {model_spec.real_spec(model.spec): model.name for model in models}
+    names = {model_spec.without_rehearse(model.spec): model.name for model in models}
     return model_spec.public_names(_first_journals(journals), names)
 
 
@@ -37,7 +37,7 @@ def _first_journals(journals: Journals) -> dict[str, str]:
     first = dict[str, str]()
     for path, lines in journals.items():
         for spec in chain(*cast(lines).values(), reply_specs(lines).values()):
-            first.setdefault(model_spec.real_spec(spec), path)
+            first.setdefault(model_spec.without_rehearse(spec), path)
     return first
 
 
@@ -62,8 +62,8 @@ def names_by_seat(
     debate, where one spec may have several names, those of the schedule."""
     if tournament is None or scheduled is None:
         return dict.fromkeys(("a", "b", JUDGE), names)
-    specs = {model.name: model_spec.real_spec(model.spec) for model in tournament.spec.models}
-    pool = {judge.name: model_spec.real_spec(judge.spec) for judge in tournament.spec.judges.pool}
+    specs = {model.name: model_spec.without_rehearse(model.spec) for model in tournament.spec.models}
+    pool = {judge.name: model_spec.without_rehearse(judge.spec) for judge in tournament.spec.judges.pool}
     judges = [*scheduled.judges, *scheduled.reserve, *pool]  # the first of a spec's names holds
     judge_names = {**names, **{pool[judge]: judge for judge in reversed(judges)}}
     panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
@@ -94,7 +94,7 @@ def reply_specs(journal: Sequence[Entry]) -> dict[str, str]:
 
 def shown_name(spec: str, names: Mapping[str, str]) -> str:
     """The model behind a spec; of a stand-in, that it is one and for which model."""
-    name = names[model_spec.real_spec(spec)]
+    name = names[model_spec.without_rehearse(spec)]
     return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
 

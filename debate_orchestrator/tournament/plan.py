@@ -267,7 +267,7 @@ def estimate_tournament(
         seconds += expected.seconds * factor
         for seat_model, line in _by_model(expected, opened.cast):
             if rehearsal or not model_spec.is_stand_in(seat_model):
-                _add(amounts.setdefault(model_spec.real_spec(seat_model), {}), line, factor)
+                _add(amounts.setdefault(model_spec.without_rehearse(seat_model), {}), line, factor)
     batched = batch and not spec.settings.get("search")  # searches are made alone
     with declared_prices(spec):
         models = tuple(_model_estimate(model, total, batch=batched) for model, total in amounts.items())
@@ -324,7 +324,7 @@ def _time(limits: Mapping[str, RateLimits], models: Sequence[ModelEstimate], spe
     needs = [(0.0, "")]
     names: defaultdict[str, set[str]] = defaultdict(set)
     for model in (*spec.models, *spec.judges.pool):
-        names[model_spec.real_spec(model.spec)].add(model.name)
+        names[model_spec.without_rehearse(model.spec)].add(model.name)
     for key, limit in limits.items():
         # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
         models_by_server: defaultdict[str, list[ModelEstimate]] = defaultdict(list)

@@ -210,7 +210,7 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
     if len(spec) > MAX_NAME_LENGTH:
         return [f"{short_repr(spec)}: at most {MAX_NAME_LENGTH:,} characters are allowed."]
     problems = []
-    if name not in (spec, model_spec.real_spec(spec)) and not _NAME.fullmatch(name):
+    if name not in (spec, model_spec.without_rehearse(spec)) and not _NAME.fullmatch(name):
         problems.append(f"{short_repr(name)} {_NO_NAME}.")
     if model_spec.speaker(spec) in ("host", "person", "clerk"):
         return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
@@ -250,7 +250,7 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
         yield "added: a model is listed twice."
     whole_cast = [*models, *_pool(data)]
     limit_names = [*registry.ENTRIES, *(model["name"] for model in whole_cast)]
-    limit_names += [model_spec.real_spec(model["spec"]) for model in whole_cast]
+    limit_names += [model_spec.without_rehearse(model["spec"]) for model in whole_cast]
     yield from _unknown("limits", data.get("limits"), limit_names, "a provider or a model of this tournament")
     yield from _unknown("settings", data.get("settings"), DEBATE_SETTINGS, "a setting of a tournament")
 
@@ -368,7 +368,7 @@ def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[TournamentModel]
 @cache
 def _identity(model: str) -> tuple[str, str]:
     """The spec of the model itself, and its vendor."""
-    real = model_spec.real_spec(model)
+    real = model_spec.without_rehearse(model)
     return real, model_spec.vendor(real)
 
 
@@ -377,7 +377,7 @@ def price_notes(spec: TournamentSpec) -> list[str]:
     notes = []
     with declared_prices(spec):
         for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
-            real = model_spec.real_spec(model.spec)
+            real = model_spec.without_rehearse(model.spec)
             prices = pricing.models(model_spec.kind(real))
             if prices and "@" not in real and pricing.price_of(real) is None:
                 suggestion = suggest(model_spec.rest(real), prices)

@@ -74,7 +74,7 @@ def server(spec: str) -> str:
 
 def vendor(spec: str) -> str:
     """The vendor of a seat's model, in lower case; empty if unknown, as of an address, a program or a person."""
-    spec, at_address, _ = real_spec(spec).partition("@")
+    spec, at_address, _ = without_rehearse(spec).partition("@")
     name = rest(spec).lower()
     if kind(spec) not in _RESELLERS:
         return kind(spec) if name and is_called(spec) and kind(spec) != COMMAND and not at_address else ""
@@ -83,20 +83,24 @@ def vendor(spec: str) -> str:
     return re.split(r"[:/\d-]", name)[0]
 
 
-def real_spec(spec: str) -> str:
-    """The spec without its rehearsal; `host` where a rehearsal names no model."""
+def without_rehearse(spec: str) -> str:
+    """The spec without `rehearse:` before it; `host` for `rehearse` alone, which names no model."""
     return (rest(spec) or HOST) if kind(spec) == REHEARSE else spec
 
 
 def stand_in(spec: str) -> str:
-    return f"{REHEARSE}:{real_spec(spec)}"
+    return f"{REHEARSE}:{without_rehearse(spec)}"
 
 
 def unrehearsed_cast(cast: Mapping[str, Any]) -> dict[str, list[str]]:
     """The cast that a rehearsal stands in for, seat by seat; without seats for which it names no model."""
     cast_specs = {seat: specs_of({seat: cast[seat]}) for seat in cast}
     nameless = {REHEARSE, stand_in(HOST)}
-    return {seat: [real_spec(spec) for spec in specs] for seat, specs in cast_specs.items() if not nameless & {*specs}}
+    return {
+        seat: [without_rehearse(spec) for spec in specs]
+        for seat, specs in cast_specs.items()
+        if not nameless & {*specs}
+    }
 
 
 def described(spec: str) -> str:

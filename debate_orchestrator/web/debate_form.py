@@ -209,7 +209,7 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate
 def _prepared(answers: dict[str, Any], format: Format) -> PreparedDebate:
     settings = make_settings(answers, format, answers["output"])
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
-    real_cast = {seat: tuple(map(model_spec.real_spec, specs)) for seat, specs in settings.cast.items()}
+    real_cast = {seat: tuple(map(model_spec.without_rehearse, specs)) for seat, specs in settings.cast.items()}
     real_positions_by = start.positions_by(settings.model_copy(update={"cast": real_cast}))
     settings = start.as_rehearsal(settings) if rehearsal else settings
     settings, spec = start.without_model(settings)
@@ -225,7 +225,7 @@ def expected_cost(prepared: PreparedDebate) -> str:
     """The estimate for the debate, in a sentence. The debate is played through for it, which takes a while."""
     settings = prepared.settings
     specs = model_spec.specs_of(settings.cast)
-    specs = [*map(model_spec.real_spec, specs)] if prepared.rehearsal else specs
+    specs = [*map(model_spec.without_rehearse, specs)] if prepared.rehearsal else specs
     paid_models = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.is_called(spec)))
     if not paid_models and prepared.rehearsal:
         return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"

@@ -64,7 +64,7 @@ def _without_addresses(debate: DebateState) -> dict[str, str]:
     specs = [*model_spec.specs_of(debate.opened.cast), *model_spec.specs_of(debate.cast)]
     specs += [reply_event.reply.spec for reply_event in debate.replies.values()]
     public_specs = {}
-    for spec in sorted({model_spec.real_spec(spec) for spec in specs}, key=len, reverse=True):
+    for spec in sorted({model_spec.without_rehearse(spec) for spec in specs}, key=len, reverse=True):
         model, address = model_spec.split_address(model_spec.rest(spec))
         if address is not None:
             public_specs[spec] = f"{model_spec.kind(spec)}:{model}"
