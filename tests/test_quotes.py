@@ -319,6 +319,7 @@ def test_no_quote_ends_its_quotation_marks(marks: str) -> None:
 def test_no_mark_on_a_letter_ends_a_quotation(before: str, mark: str) -> None:
     """Such marks are drawn at the upper right, and look like quotation marks behind a letter of another script."""
     assert without_quotation_marks(f"{before}{mark * 2} are") == f"{before}' are"
+    assert without_quotation_marks(f"{before}\u05d9\ufb1e\u05d9 are") == f"{before}' are", "two yods, one with a mark"
 
 
 @given(AROUND_MARKS | st.text())

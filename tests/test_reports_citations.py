@@ -187,13 +187,17 @@ def test_a_title_cannot_claim_another_host() -> None:
         ("github.com\u2215x.evil.example", "github.xn--comx-id9a.evil.example"),
         ("g\u0456thub.com", "xn--gthub-n2e.com"),
         ("\u24d4vil\u3002example", "evil.example"),
-        ("\u0456" * 64, "\u0456" * 64),  # no host has so long a name
     ):
-        assert link(f"https://{typed}/é", "GitHub").endswith(f" ({host})")
+        assert link(f"https://{typed}/é", "GitHub") == f"[“GitHub”](https://{host}/%C3%A9) ({host})"
         (span,) = address(f"https://{typed}:80/é")
         assert span.text == f"https://{host}:80/é"
         cited_page = (Span("GitHub", "cited", target=f"https://{typed}"),)
         assert HtmlWriter({}).line(cited_page).endswith(f"</a> ({host})")
+    for too_long in ("\u0456" * 64, f"g\u0456thub.com:{'0' * 300}443", "\u0456\ufe0f\ufe0e" * 22, "g%D1%96thub.com"):
+        (span,) = address(f"https://{too_long}/é")
+        cited_page = (Span("GitHub", "cited", target=f"https://{too_long}"),)
+        assert span.text.removesuffix("/é").isascii()
+        assert {link(f"https://{too_long}/é", "GitHub"), str(HtmlWriter({}).line(cited_page))} == {"“GitHub”"}
 
 
 @given(title=st.one_of(st.sampled_from(NASTY), st.text()), url=st.one_of(st.sampled_from(NASTY), st.text()))

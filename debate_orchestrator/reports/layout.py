@@ -25,7 +25,7 @@ _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
 MAX_LINK_LENGTH = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
 _PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
-PLAIN_ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
+PLAIN_ADDRESS = rf"(?:https?://(?![^/?#]*%)|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
 """An address that may be linked in markdown. It holds nothing that could end it, or the attribute it becomes."""
 NO_ADDRESS = "a page without an address"
 
@@ -121,11 +121,11 @@ def words_in(text: str) -> list[str]:
 
 
 def host_of(url: str) -> str | None:
-    """The host of an address that may be linked, in ASCII."""
+    """The host of an address that may be linked, in ASCII. One with percent signs, which browsers decode, may not."""
     try:
         parts = urlsplit(sanitize.with_ascii_host(url))
         host = parts.hostname
     except ValueError:
         return None
-    odd = len(url) > MAX_LINK_LENGTH or url != sanitize.one_line(url) or "@" in parts.netloc
+    odd = len(url) > MAX_LINK_LENGTH or url != sanitize.one_line(url) or set(parts.netloc) & {"@", "%"}
     return host if parts.scheme in ("http", "https") and host and not odd else None

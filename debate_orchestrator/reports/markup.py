@@ -2,7 +2,8 @@
 
 A speech is a block quote: every line of it begins with `>`, and no line of the report itself does. So nothing in it can
 pass for a line of the report. It keeps its paragraphs, emphasis, lists, tables, code and links. Headings, HTML, HTML
-entities, images, formulas and links to odd places are shown as text, in every program that shows markdown. Elsewhere
+entities, images, formulas and links to odd places are shown as text in every program that reads CommonMark or GitHub's
+markdown, and what single programs add to these is parted where it is known: docs/reports.md has the promise. Elsewhere
 a text is one line that keeps only code, links and struck words.
 """
 
@@ -30,28 +31,29 @@ _WORDED = r"(?=[^\[\]]*[^\W_])(?![^\[\]]*(?:://|\bwww\.))"
 """Of the text of a link that follows: there is some, and none looks like a whole address."""
 _ADDRESS_IN_WORDS = re.compile(r"://|\bwww\.", re.IGNORECASE)
 _UNESCAPABLE = (
-    r"&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
-    r"|%(?=%)"  # what Obsidian hides as a comment
-    r"|\^(?=\[)|(?<!\S)\^(?=[\w-])"  # a note, whose words stand elsewhere, and the hidden name of a paragraph
-    r"|:(?=(?!-+:)[\w+-]{1,40}:)"  # a picture that is named
+    r"(?P<sign>[!%:=?@^|])(?=(?P=sign)|[\[(])"  # files, media, comments, notes, boxes, marked and covered words
+    r"|&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
+    r"|(?<!\S)\^(?=[\w-])"  # the hidden name of a paragraph
+    r"|:(?=(?!-+:)[\w+-]{1,40}:)|(?<![^\W_]):(?=[A-Za-z])"  # a picture, or a component of a site, that is named
 )
-"""The first character of a pair that some programs interpret even after a backslash."""
+"""The first character of a pair that some programs interpret even after a backslash. No layout that stays needs one."""
 _STRUCTURE = re.compile(
-    r"<(?=[A-Za-z/!?])"  # HTML and comments, and addresses, which some programs take for HTML
-    r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
+    r"<(?=[^\s\d])"  # HTML and comments, addresses, which some programs take for HTML, and files to be shown
+    r"|\[(?=!)"  # GitHub's alerts
     r"|\[(?=_?toc_?\]|\[)"  # a table of contents; words that lead to a page within, which may show others
-    r"|\](?=:)"  # definitions of links, notes and abbreviations
+    r"|\](?=[:\[])"  # definitions of links, notes and abbreviations, and what refers to one
     rf"|\[(?P<text>{_WORDED}[^\[\]]+)\]\((?P<to>{PLAIN_ADDRESS})\)"  # the links that may stay
     r"|\](?=[\s>]*\()"  # all others; some programs allow blanks between, and the marks of a quote after a line break
     r"|\\(?=[A-Za-z(\[])"  # TeX
     r"|>(?=!)"  # what is covered until it is pressed
-    r"|(?<=```|~~~)(?=[ \t]*\w)|(?<=`)(?=[ \t]*(?:#!|:::))"  # the name of code: it is not shown, or the code is drawn
+    r"|(?<=```|~~~)(?=[ \t]*\w)|(?<=`)(?=[ \t]*(?:#!|:::|\$?=))"  # names of code, which is not shown, drawn or run
     rf"|{_UNESCAPABLE}",
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have, and links."""
-_BOX = r"!|\?\?\?|===|///|%(?=.)|\+\+\+|\([^()\n]*\)=|~(?=[ \t])|\(@[\w-]*\)"
-"""What begins a box, which may be folded or covered, a comment, a mark of a place, a definition, a numbered example."""
+_BOX = r"[!=?@]|%(?=.)|///|\+(?=[^\s\d])|\([^()\n]*\)=|~(?=[ \t])|\(@[\w-]*\)"
+"""What begins a box, which may be folded or covered, a comment, an order to a program, a mark of a place, a definition,
+a numbered example."""
 _HEADING = re.compile(
     rf"^[ \t>*+\-\d.)]*?(?=#|:(?!-)|{_BOX})"  # also within a quote or a list; a definition may hold one
     r"|(?:^|(?<=[ \t>]))(?<!\| )(?=(?:=+|-+)[ \t]*$)",  # the line below a heading, but not that of a table
@@ -156,11 +158,7 @@ def _link(text: str, url: str) -> str:
     return f"[{text}]({url}) ({escaped(urlsplit(url).hostname or url.partition(':')[2])})"
 
 
-_MARKED = r"(?<!=)=(?==(?!=)\S)|(?<=[^\s=])=(?==(?!=))"
-"""The first of two signs that begin or end marked words in some programs."""
-_SIGNS = re.compile(
-    rf"[\\`*_\[\]<>|~#${{}}]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE}|{_MARKED})", re.IGNORECASE
-)
+_SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{}}]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE})", re.IGNORECASE)
 _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::))")
 """The beginning of a list, a rule or the like at the start of a line, where `_SIGNS` leaves it alone."""
 
@@ -282,7 +280,7 @@ def link(url: str, title: str) -> str:
     host = host_of(url)
     if host is None:
         return name or (escaped(sanitize.quoted(url[:MAX_LINK_LENGTH])) if url else layout.NO_ADDRESS)
-    address = quote(url, safe=_SAFE, errors="replace")
+    address = quote(sanitize.with_ascii_host(url), safe=_SAFE, errors="replace")
     return f"[{name}]({address}) ({escaped(host)})" if name else f"[{escaped(host)}]({address})"
 
 

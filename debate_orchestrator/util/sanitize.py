@@ -49,7 +49,7 @@ _LETTERS_LIKE_MARKS = re.compile("[\u0674\u141d\u141f-\u1426\u144a\u144b\u16cc\u
 """Letters that look like quotation marks: the saltillo, strokes of the Canadian syllabics, a rune, a high hamza, and
 Arabic marks that stand alone."""
 _HEBREW = re.compile(
-    "[\u05d0-\u05f2][\u05d0-\u05f2\u0300-\u036f\u0591-\u05c7\u180b-\u180f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f"
+    "[\u05d0-\u05f2][\u05d0-\u05f2\ufb1e\u0300-\u036f\u0591-\u05c7\u180b-\u180f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f"
     "\U000e0100-\U000e01ef]*"
 )
 """A run of Hebrew letters with the marks on them."""
@@ -139,20 +139,22 @@ def visible_address(url: str) -> str:
 
 
 def with_ascii_host(url: str) -> str:
-    """An address with its host as browsers look it up, in ASCII: other letters can look like those of another host."""
+    """An address with its host as browsers look it up, in ASCII: other letters can look like those of another host. A
+    name that is too long to look up is in percent encoding."""
     try:
         host = urllib.parse.urlsplit(url).netloc
     except ValueError:
         return url
     if len(host) > _MAX_HOST_LENGTH:
-        return url
+        return url.replace(host, urllib.parse.quote(host, safe="%:@[]", errors="replace"), 1)
     plain = normalize_unicode(host).replace("\u3002", ".")  # which ends a label in Chinese
     return url.replace(host, re.sub(r"[^.:@\[\]]+", _ascii_label, plain), 1)
 
 
 def _ascii_label(label: re.Match[str]) -> str:
-    is_kept = label[0].isascii() or len(label[0]) > _MAX_LABEL_LENGTH
-    return label[0] if is_kept else f"xn--{label[0].lower().encode('punycode').decode()}"
+    if len(label[0]) > _MAX_LABEL_LENGTH:
+        return urllib.parse.quote(label[0], safe="%", errors="replace")
+    return label[0] if label[0].isascii() else f"xn--{label[0].lower().encode('punycode').decode()}"
 
 
 def is_visible(char: str) -> bool:

@@ -74,7 +74,7 @@ class HtmlWriter:
             shown = title or (sanitize.quoted(url[: layout.MAX_LINK_LENGTH]) if url else layout.NO_ADDRESS)
             return escaped_html(shown[: layout.MAX_LINK_LENGTH])
         link = escaped_html(title) or escaped_html(url[: layout.MAX_LINK_LENGTH])
-        address = quote(url, safe=_SAFE, errors="replace")
+        address = quote(sanitize.with_ascii_host(url), safe=_SAFE, errors="replace")
         attribute = Markup(' class="whole"') if title == url else ""
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
 
