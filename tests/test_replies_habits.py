@@ -68,6 +68,7 @@ FORMS = {
     "a fence on one line": "```{}```",
     "private reasoning": "<think>A said {x}. B is {\"winner\": \"b\"}?</think>\n{}",
     "braces in the prose": "I use {set} notation. {}",
+    "a brace that is spoken of": 'It begins with "{" and ends with "}": {}',
     "a heading": "## Final winner\n\n{}",
     "a label": "Winner: {}",
     "an array around it": "[{}]",
@@ -324,6 +325,12 @@ ASKED_AGAIN = {
     "a draft after a comment in what is cut off": f'{{"winner": "b", "idea": /* before the rebuttal */ {TEXT}',
     "a draft in a fence in what is cut off": f'{{"winner": "b", "idea":\n```json\n{TEXT}\n```\n',
     "a draft after its key in what is cut off": f"{{'winner': 'b', 'note': 'No {{', 'idea' {TEXT}, 'why': 'It",
+    "a draft behind a brace that is spoken of": (
+        f'You asked for "{{", so here it is: {{"why": "A }} alone.", "winner": "b", "idea": {TEXT}, "n": "a {{ more"}}'
+    ),
+    "a draft behind a text that ends early": (
+        f'{{"winner": "b", "n": "he said "}}" there", "idea": {TEXT}, \'w\': \'{{\'}}'
+    ),
     "only prose": "A wins, by a nose.",
     "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),
     "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
@@ -30,8 +30,11 @@ _MAX_STARTS = 50
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
-_WHOLE_TEXTS = re.compile(r"""(?:[^"\\]|\\.|"(?:[^"\\]|\\.)*+")*+""", re.DOTALL)
-_BRACE, _BRACE_OR_TEXT = re.compile(r"[{}]"), re.compile(r"""\\.|"(?:[^"\\\n]|\\.)*+"|[{}]""")
+_OPENED_FENCE = re.compile(r"(?:\A|\n)[ \t]*```\w*\Z")
+_BRACE = re.compile("[{}]")
+_GOES_ON = re.compile(r"[\"'\w]")
+_PROSE_BRACE = re.compile(r"""["'`“‘][{}]["'`”’](?=[\s.,:;!?)]|\Z)|\{[^{}"':\n]{0,200}\}""")
+"""A brace that is spoken of (`"{"`), and one in prose that is closed on its line and holds no key."""
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -72,21 +75,22 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     if not _without_fence(public):
         raise OnlyPrivateReasoning("the reply has no text outside private reasoning")
     changes = [] if public == cleaned else ["private reasoning left out"]
-    if spans := _spans(public, code):
-        return _only(public, spans, code, cleaned), [*changes, "text around the JSON object left out"]
-    part = _faulty_object(public, code)
+    objects = _objects(public)
+    with_code = [span for span in objects if code is None or code.is_held_by(span.value)]
+    if with_code and (found := _only(public, objects, with_code, code, cleaned)) is not None:
+        return found, [*changes, "text around the JSON object left out"]
+    part, is_alone = _faulty_object(public, objects, code)
     if part not in cleaned:
         raise ValueError("private reasoning is within the JSON object")
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
-    if code is not None and not part and _faulty_object(cleaned, code):
+    if not is_alone:
+        raise NotAlone("the JSON object with the code stands within other braces")
+    if code is not None and not part and _faulty_object(cleaned, _objects(cleaned), code)[0]:
         raise NotAlone("a tag of private reasoning stands around or beside the JSON object")
-    if code is not None:
-        if part and next(_holding_objects(public, code))[1] > 1:
-            raise NotAlone("the JSON object with the code stands within other braces")
-        value, problem = _strict(part or bare)
-        if not part or not problem:
-            raise NoCode(code.missing_end(value))
+    value, problem = _strict(part or bare)
+    if code is not None and not (part and problem):
+        raise NoCode(code.missing_end(value))
     if problem:
         raise ValueError(problem)
     return value, []
@@ -96,7 +100,8 @@ def without_reasoning_around(text: str, code: ReplyCode | None) -> str:
     """A structured reply without the private reasoning around its object. No character of it is NUL. A tag within an
     object that is valid JSON is a word of the object, so a mark takes the object's place while the tags are read. An
     object in private reasoning goes with it."""
-    marked, index, spans = "", 0, _spans(text, code)
+    marked, index = "", 0
+    spans = [span for span in _objects(text) if code is None or code.is_held_by(span.value)]
     for number, span in enumerate(spans):
         marked += f"{text[index : span.start]}\0{number}\0"
         index = span.stop
@@ -112,93 +117,86 @@ def _strict(text: str) -> tuple[Any, str]:
         return None, str(error)
 
 
-def _only(text: str, spans: list[_Span], code: ReplyCode | None, cleaned: str) -> dict[str, Any]:
-    """The object of these, which must be the same. Raises ValueError if the text may hold another one beside them, or
-    if the `cleaned` reply does not contain an object as it is: its parts may then come from two objects."""
-    if any(text[span.start : span.stop] not in cleaned for span in spans):
+def _only(
+    text: str, objects: list[_Span], with_code: list[_Span], code: ReplyCode | None, cleaned: str
+) -> dict[str, Any] | None:
+    """The object of those `with_code`, which must be the same; None if an object around them may hold them, such as a
+    draft. Raises ValueError if the text may hold another one beside them, or if the `cleaned` reply does not contain an
+    object as it is: its parts may then come from two objects."""
+    if any(text[span.start : span.stop] not in cleaned for span in with_code):
         raise ValueError("private reasoning is within the JSON object")
-    rest = text
-    for span in spans:
-        rest = f"{rest[: span.start]}{' ' * (span.stop - span.start)}{rest[span.stop :]}"
-    if any(span.value != spans[0].value for span in spans) or (code is None and _BEGINS_OBJECT.search(rest)):
+    rest, first, last = _blanked(text, with_code), with_code[0], with_code[-1]
+    if any(span.value != first.value for span in with_code) or (code is None and _BEGINS_OBJECT.search(rest)):
         raise ValueError("it holds JSON objects that differ")
-    places = [] if code is None else [place.start() for place in re.finditer(code.text, rest, re.IGNORECASE)]
+    if code is None:
+        return first.value
+    places = [place.start() for place in re.finditer(code.text, rest, re.IGNORECASE)]
     if len(places) > 1 or any(place > text.find("{") for place in places):  # Prose may announce the code.
         raise ValueError("the code occurs again beside the object that has it, as in another object with faults")
-    return spans[0].value
+    prose = _prose(text, [span for span in objects if span not in with_code], with_code)
+    return first.value if _is_alone(text, prose, first.start, last.stop) else None
 
 
-def _spans(text: str, code: ReplyCode | None) -> list[_Span]:
-    """The objects in a text that are valid JSON, not part of another, and have the code, if one is needed."""
-    decoder, spans, end = json.JSONDecoder(), list[_Span](), 0
-    for start in _starts(text, code):
-        if start < end:
-            continue
-        try:
-            _, end = decoder.raw_decode(text, start)
-            spans.append(_Span(start, end, strict_json(text[start:end])))
-        except (ValueError, RecursionError):
-            continue
-    return [span for span in spans if code is None or code.is_held_by(span.value)]
+def _is_alone(text: str, prose: str, start: int, stop: int) -> bool:
+    """Whether no object that is still open holds what stands between two places. `prose` is the text without the
+    objects and braces that hold nothing else. An object that was cut off, as in a quotation, ends before a new
+    paragraph or a code fence."""
+    if "{" not in text[:start]:
+        return True
+    depth = 0
+    for brace in _BRACE.findall(prose, stop):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            return False
+    head = prose[:start].rstrip()
+    begins_paragraph = prose.count("\n", len(head), start) > 1
+    if fence := _OPENED_FENCE.search(head):
+        head, begins_paragraph = head[: fence.start()].rstrip(), True
+    return "{" not in head or (begins_paragraph and not head.endswith((":", ",", "[")))
 
 
-def _starts(text: str, code: ReplyCode | None) -> list[int]:
-    """The braces at which the object of a reply may begin: with a code, that of the outermost object that holds it."""
-    if code is None:
-        return [brace.start() for brace in islice(re.finditer(r"\{", text), _MAX_STARTS)]
-    return sorted({start for start, depth in _holding_objects(text, code) if depth})
+def _objects(text: str) -> list[_Span]:
+    """The objects in a text that are valid JSON and not part of another such object."""
+    decoder, objects, end = json.JSONDecoder(), list[_Span](), 0
+    for brace in islice(re.finditer(r"\{", text), _MAX_STARTS):
+        if brace.start() >= end:
+            with suppress(ValueError, RecursionError):
+                _, end = decoder.raw_decode(text, brace.start())
+                objects.append(_Span(brace.start(), end, strict_json(text[brace.start() : end])))
+    return objects
 
 
-def _holding_objects(text: str, code: ReplyCode) -> Iterator[tuple[int, int]]:
-    """For each place of the code the start of the outermost object that holds it, and the number of objects that do:
-    an outer one may call its part a draft. A brace that is never closed holds a whole object only if what begins there
-    is an object, and no text of it was cut off before, as in a quotation. A brace that closes none may belong to the
-    first of the text, which a brace in a text with a fault seemed to close."""
-    opened, starts, stops, outermost, index, last_stray = list[int](), list[int](), list[int](), list[int](), 0, 0
-    # Outside objects, a quotation mark may have no other.
-    while sign := (_BRACE_OR_TEXT if opened else _BRACE).search(text, index):
-        index = sign.end()
-        if sign[0] == "{":
-            opened.append(sign.start())
-        elif sign[0] == "}" and not opened:
-            last_stray = index
-        elif sign[0] == "}":
-            start = opened.pop()
-            while outermost and outermost[-1] > start:
-                outermost.pop()
-            outermost.append(start)
-            starts.append(start)
-            stops.append(index)
-    starts.sort()
-    first_of_all = text.find("{")
-    cut_off = [start for start in opened if _BEGINS_OBJECT.match(text, start)]
-    for match in islice(re.finditer(code.text, text, re.IGNORECASE), _MAX_STARTS):
-        place = match.start()
-        depth = bisect(starts, place) - bisect(stops, place)
-        first = outermost[bisect(outermost, place) - 1] if depth else 0
-        if unclosed := bisect(opened, place):
-            is_value = text[:first].rstrip().endswith((":", "[", ","))
-            begins = cut_off[: bisect(cut_off, first)][-1:]
-            if not depth or is_value or any(_WHOLE_TEXTS.fullmatch(text, start, first) for start in begins):
-                first, depth = opened[unclosed - 1], depth + 1
-        if first_of_all < first and place < last_stray:
-            first, depth = first_of_all, depth + 1
-        yield first, depth
+def _blanked(text: str, spans: list[_Span]) -> str:
+    """The text with spaces in place of these."""
+    for span in spans:
+        text = f"{text[: span.start]}{' ' * (span.stop - span.start)}{text[span.stop :]}"
+    return text
 
 
-def _faulty_object(text: str, code: ReplyCode | None) -> str:
-    """The part of a text that may be its faulty object; with a code, from the first brace that holds it to the one
-    that closes that."""
-    first, last = text.find("{"), text.rfind("}")
+def _prose(text: str, beside: list[_Span], with_code: Sequence[_Span] = ()) -> str:
+    """The text without these objects and braces that hold nothing else, at the same places. An object that goes on
+    after its end is a part of one with a fault, and stays."""
+    whole = [span for span in beside if not _GOES_ON.match(text, span.stop)]
+    return _PROSE_BRACE.sub(lambda brace: " " * len(brace[0]), _blanked(text, [*whole, *with_code]))
+
+
+def _faulty_object(text: str, objects: list[_Span], code: ReplyCode | None) -> tuple[str, bool]:
+    """The part of a text that may be its faulty object, and whether no other may hold it: from the first brace to the
+    last; with a code, from the brace before the first code to that after the last, unless others may hold these."""
+    first, last, is_alone = text.find("{"), text.rfind("}"), True
     if code is not None:
         places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE)]
-        first, depth = next(_holding_objects(text, code), (0, 0))
-        if len(places) < 2 or not depth:
-            return ""
-        last = places[-1][1] - 1
-        for _ in range(depth):
-            last = text.find("}", last + 1)
-    return text[first : last + 1] if 0 <= first < last else ""
+        if len(places) < 2:
+            return "", True
+        (begin, _), (_, end) = places[0], places[-1]
+        beside = [span for span in objects if span.stop <= begin or span.start >= end]
+        prose = _prose(text, beside)
+        inner, after = prose.rfind("{", 0, begin), prose.find("}", end)
+        if is_alone := min(inner, after) < 0 or _is_alone(text, prose, inner, after + 1):
+            first, last = inner, after
+        else:
+            first, last = prose.find("{"), prose.rfind("}")
+    return text[first : last + 1] if 0 <= first < last else "", is_alone
 
 
 def _without_fence(text: str) -> str:
