@@ -170,7 +170,7 @@ def test_stand_ins_do_not_count_beside_a_real_judge() -> None:
     assert "1 of 2 votes counts, and 2 are needed: Judge 2 is a stand-in." in markdown.render(report)
     said = {"_final_verdict_judge_1_mirrored": scripted_replies.final("b")}
     report = judged("b", "a", "a", judges=three, said=said, mirror=True)
-    assert (report.verdict.winner, report.judging.mirrored) == ("no decision", 2)
+    assert (report.verdict.winner, report.judging.mirrored_votes) == ("no decision", 2)
     said = {"_1_verdict_judge_1": scripted_replies.ballot(3, 9, conceded="a")}
     report = judged("b", "b", "b", judges=three, said=said, rounds=2)
     assert (report.rounds_completed, report.conceded, report.verdict.winner) == (1, "a", "consensus")

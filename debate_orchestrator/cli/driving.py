@@ -308,7 +308,7 @@ def outcome(report: ReportModel) -> dict[str, Any]:
         **{name: verdict_fields.get(name) for name in _VERDICT_FIELDS},
         "why_no_winner": report.why_no_winner or None,
         "scores": {judged["number"]: judged["scores"] for judged in rounds if judged["scores"]},
-        "flips": {"changed": judging.flipped, "of": judging.mirrored} if judging.mirrored else None,
+        "flips": {"changed": judging.flipped_votes, "of": judging.mirrored_votes} if judging.mirrored_votes else None,
         "missing": [note.text for note in report.notes if note.kind == UNWRITTEN],
         "cost": {
             "usd": (total and total.usd_known) or 0,

@@ -387,8 +387,8 @@ def _judging(debate: DebateState) -> JudgingReport:
     flipped, mirrored = tally.flipped_votes(debate)
     return JudgingReport(
         quorum=debate.opened.settings.quorum,
-        mirrored=mirrored,
-        flipped=flipped,
+        mirrored_votes=mirrored,
+        flipped_votes=flipped,
         order_only=debate.mirror.order_only,
         decided_by_swing=format.decided_by == "swing",
         means=tally.means(debate),

@@ -202,11 +202,11 @@ class JudgingReport(Part):
 
     quorum: int = 1
     """Judges whose votes must count for there to be a decision."""
-    mirrored: int = 0
+    mirrored_votes: int = Field(default=0, serialization_alias="mirrored")
     """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other."""
     order_only: bool = False
     """Whether the mirrored debate had the order of the sides swapped alone, and each kept its name."""
-    flipped: int = Field(default=0, serialization_alias="changed")
+    flipped_votes: int = Field(default=0, serialization_alias="changed")
     """The number of those that differed on the mirrored debate, and so do not count."""
     decided_by_swing: bool = Field(default=False, serialization_alias="by_swing")
     """Whether the side that gained more votes during the debate wins, in place of the side with more votes."""

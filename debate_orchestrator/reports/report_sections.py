@@ -253,12 +253,12 @@ def _counts(report: ReportModel) -> Iterator[str]:
         n = sum(vote.label is not None for vote in votes) if judging.labelled else len(decided_votes(votes))
         needed_count = max(1, judging.quorum)
         yield f"{what} that count: {n} of {len(votes)}; at least {needed_count} must, for anything to be decided."
-    if judging.mirrored:
+    if mirrored := judging.mirrored_votes:
         everyone = all(vote.is_pair or vote.absent for vote in votes)
         voters = "Each judge" if everyone else "Each judge who was not replaced in between"
         how = "in order; their names stayed" if judging.order_only else "in name and order"
         yield f"{voters} also voted on the debate with the sides swapped {how}. A vote that changed is an abstention."
-        yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were swapped."
+        yield f"{judging.flipped_votes} of {plural(mirrored, 'vote')} changed when the sides were swapped."
 
 
 def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
@@ -308,7 +308,7 @@ def _means(report: ReportModel) -> PhraseTable | None:
     """The mean of each criterion by side, where the ballots alone don't show it at a glance."""
     judging = report.judging
     weighed = len(set(judging.weights.values())) > 1
-    many = len(report.judge_specs) > 1 or judging.mirrored > 0
+    many = len(report.judge_specs) > 1 or judging.mirrored_votes > 0
     if not judging.means or not (many or weighed or not judging.scores_rounds):
         return None
     sides = list(judging.means)

@@ -383,7 +383,8 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
     if len(verdict.votes) > 1:
         yield wording.votes_sentence(verdict)
     if any(vote.is_pair for vote in judging.votes) and verdict.winner != NO_DECISION:
-        yield f"Held with the sides swapped: {judging.mirrored - judging.flipped} of {judging.mirrored} votes."
+        mirrored, flipped = judging.mirrored_votes, judging.flipped_votes
+        yield f"Held with the sides swapped: {mirrored - flipped} of {mirrored} votes."
 
 
 def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
