@@ -88,7 +88,7 @@ def test_a_call_without_an_outcome_counts() -> None:
 
     for debate in (under_way, lost):
         budget = Budget(CurrentState(debate))
-        assert budget.committed() == pytest.approx(price)
+        assert budget.committed_cost() == pytest.approx(price)
         with pytest.raises(Paused):
             budget.check("1.opening.a", OPUS, asked)
 
@@ -101,7 +101,7 @@ def test_of_a_long_reply_the_words_that_came_count() -> None:
     )
     debate = apply(debate, CallFailed(turn_id="1.opening.a", spec=OPUS, problem="cut", maybe_billed=True, reply=half))
 
-    assert Budget(CurrentState(debate)).committed() == pytest.approx((1_000 * 4 + 100_000 * 20) / 1e6) != price
+    assert Budget(CurrentState(debate)).committed_cost() == pytest.approx((1_000 * 4 + 100_000 * 20) / 1e6) != price
 
 
 class Erratic(Speaker):
@@ -143,7 +143,7 @@ def test_thinking_counts_where_tokens_do_not(tmp_path: Path) -> None:
         asyncio.run(take_turns(journal, CurrentState(fold([first])), seats))
     debate = fold(read(tmp_path / "j").events)
 
-    assert Budget(CurrentState(debate)).committed() > pricing.tokens(400_000) * 20 / 1e6
+    assert Budget(CurrentState(debate)).committed_cost() > pricing.tokens(400_000) * 20 / 1e6
     assert costs_of(debate).total.unpriced_calls == 1
 
 
@@ -183,7 +183,7 @@ def test_a_fund_holds_over_several_debates() -> None:
     current.apply(CallFailed(turn_id="1.opening.a", spec=OPUS, problem="busy"))
     other.check("1.opening.b", OPUS, asked)
 
-    assert shared_budget.committed() == pytest.approx(price)
+    assert shared_budget.committed_cost() == pytest.approx(price)
 
 
 SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
@@ -342,11 +342,11 @@ def opened(events: Iterable[Event] = (), **setup: Any) -> DebateState:
 
 def committed(debate: DebateState) -> float:
     """What a cap counts, of this debate alone and as the only one under a shared cap."""
-    alone, shared = Budget(CurrentState(debate)).committed(), SharedBudget(None)
+    alone, shared = Budget(CurrentState(debate)).committed_cost(), SharedBudget(None)
     shared.budget("one", CurrentState(debate))
-    assert shared.committed() == alone
+    assert shared.committed_cost() == alone
     shared.end_budget("one")
-    assert shared.committed() == alone
+    assert shared.committed_cost() == alone
     return alone
 
 
@@ -445,4 +445,4 @@ def test_a_cap_counts_every_call_of_any_debate(data: st.DataObject, name: str) -
     for _ in range(80):
         if not book.go_on():
             break
-        assert Budget(CurrentState(book.debate)).committed() == pytest.approx(book.expected)
+        assert Budget(CurrentState(book.debate)).committed_cost() == pytest.approx(book.expected)

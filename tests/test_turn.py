@@ -185,7 +185,7 @@ def test_a_mistake_while_a_reply_is_read_loses_none(
     assert [(one.reply.text, one.reply.cost) for one in lost] == [(kept, 0.5)]  # type: ignore[attr-defined]
     assert lost[0].problem == "The program failed to read the reply, which is complete (ZeroDivisionError)."  # type: ignore[attr-defined]
     debate = fold(events)
-    assert costs_of(debate).total.cost == Budget(CurrentState(debate)).committed() == 0.5
+    assert costs_of(debate).total.cost == Budget(CurrentState(debate)).committed_cost() == 0.5
 
 
 @pytest.mark.parametrize("failing", ["the listener", "the search for secrets"])

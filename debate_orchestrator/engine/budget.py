@@ -307,14 +307,14 @@ class Budget:
         """The expected cost of a call, alone or in a batch; None if its price is unknown. It counts from the moment
         its `BriefSent` is on record. Raises OverBudget if it would exceed the debate's cap or the shared one."""
         cost = cost_before_call(spec, turn_brief, batch=batch)
-        check_max_cost(self._current.state.max_cost, self.committed, turn_id, spec, cost, _RAISE_CAP)
+        check_max_cost(self._current.state.max_cost, self.committed_cost, turn_id, spec, cost, _RAISE_CAP)
         if self._shared_budget is not None:
             check_max_cost(
-                self._shared_budget.max_cost, self._shared_budget.committed, turn_id, spec, cost, RUN_AGAIN_HINT
+                self._shared_budget.max_cost, self._shared_budget.committed_cost, turn_id, spec, cost, RUN_AGAIN_HINT
             )
         return cost
 
-    def committed(self) -> float:
+    def committed_cost(self) -> float:
         """US dollars of all calls that were made or are under way. One of unknown cost counts with its estimate."""
         return sum(_cost_of(call) for call in billed_calls(self._current.state))
 
@@ -335,22 +335,22 @@ class SharedBudget:
 
     def end_budget(self, key: str) -> None:
         """Keeps the amount that a debate has committed. No call may be made in it until `budget` is called again."""
-        self._ended_costs[key] = self._running.pop(key).committed()
+        self._ended_costs[key] = self._running.pop(key).committed_cost()
 
-    def committed(self) -> float:
+    def committed_cost(self) -> float:
         """US dollars committed by all debates together."""
-        return sum(self._ended_costs.values()) + sum(budget.committed() for budget in self._running.values())
+        return sum(self._ended_costs.values()) + sum(budget.committed_cost() for budget in self._running.values())
 
 
 def check_max_cost(
-    max_cost: float | None, committed: Callable[[], float], turn_id: str, spec: str, cost: float | None, hint: str
+    max_cost: float | None, committed_cost: Callable[[], float], turn_id: str, spec: str, cost: float | None, hint: str
 ) -> None:
     """Raises OverBudget if a call of that cost would exceed the cap."""
     if max_cost is None:
         return
     if cost is None:
         raise OverBudget(f"max_cost: a cap can't be kept with {spec}, whose price is unknown. {hint}".rstrip())
-    if (spent := committed()) + cost > max_cost:
+    if (spent := committed_cost()) + cost > max_cost:
         raise OverBudget(
             f"max_cost: {turn_id} would cost about ${cost:.4f}; with ${spent:.4f} spent or under way "
             f"that exceeds the cap of ${max_cost:.2f}. {hint}".rstrip()

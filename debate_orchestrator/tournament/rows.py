@@ -187,11 +187,11 @@ class Rows:
 
     def all_notes(self) -> list[str]:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
-        held = [debate for debate in self.debates if not debate.rehearsed]
-        held_ids = {debate.id for debate in held}
-        ballots = [ballot for ballot in self.ballots if ballot.debate in held_ids and ballot.repeat == 0]
-        rehearsed = _rehearsal_notes(len(self.debates) - len(held), len(self.debates))
-        return [*rehearsed, *self.notes, *_completeness_notes(held), *_mirror_notes(ballots)]
+        real = [debate for debate in self.debates if not debate.rehearsed]
+        real_ids = {debate.id for debate in real}
+        ballots = [ballot for ballot in self.ballots if ballot.debate in real_ids and ballot.repeat == 0]
+        rehearsed = _rehearsal_notes(len(self.debates) - len(real), len(self.debates))
+        return [*rehearsed, *self.notes, *_completeness_notes(real), *_mirror_notes(ballots)]
 
 
 def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:

@@ -342,7 +342,7 @@ class TournamentRun:
         status: Status = "stopped"
         if debate.complete:
             status = "undecided" if schedule.turns_without_usable_ballot(debate) else "complete"
-        self._set_status(scheduled, DebateStatus(status, _winner(debate), budget.committed()))
+        self._set_status(scheduled, DebateStatus(status, _winner(debate), budget.committed_cost()))
 
     def _set_status(self, scheduled: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:
         self.statuses[scheduled.id] = debate_status
