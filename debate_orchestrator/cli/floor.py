@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes an event to the named, or the newest unfinished, journal; the state after it. Raises LockedJournal."""
-    path = arguments.journal = find_journal(arguments.journal, unfinished=is_unfinished)
+    path = arguments.journal = find_journal(arguments.journal, can_continue=is_unfinished)
     try:
         return record_alone(path, make)
     except LockedJournal:

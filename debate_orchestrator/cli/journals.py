@@ -18,16 +18,16 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr
 
-Unfinished = Callable[[DebateState], bool]
+CanContinue = Callable[[DebateState], bool]
 """Whether a verb can continue a debate."""
 
 
-def find_journal(path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
+def find_journal(path: str | None, *, transcripts: bool = False, can_continue: CanContinue | None = None) -> str:
     """The path of a journal: a report stands for its journal, a folder for the newest one in it and None for the newest
-    one here, with `unfinished` for the newest unfinished one if there is one; which one is printed. With `transcripts`
-    a .md file that is no report is taken as it is. Raises BadFile without a debate in the folder, or for a name of
-    several lines; BadJournal without such a file."""
-    path = _newest(path or os.curdir, unfinished) if path is None or os.path.isdir(path) else path
+    one here; which one is printed. The newest of which `can_continue` is true comes first, if there is one. With
+    `transcripts` a .md file that is no report is taken as it is. Raises BadFile without a debate in the folder, or for
+    a name of several lines; BadJournal without such a file."""
+    path = _newest(path or os.curdir, can_continue) if path is None or os.path.isdir(path) else path
     if len(f"{path}.".splitlines()) > 1:  # what follows the line break could pass for the program's words
         raise BadFile(f"{short_repr(path)} has a line break in its name.", hint="give it another name")
     stem, suffix = os.path.splitext(path)
@@ -59,7 +59,7 @@ def is_unfinished(debate: DebateState) -> bool:
     return bool(debate.due)
 
 
-def _newest(folder: str, unfinished: Unfinished | None) -> str:
+def _newest(folder: str, can_continue: CanContinue | None) -> str:
     """The newest journal of a folder that can be continued, or else the newest that is no rehearsed judging of another,
     if there is one; which one is printed."""
     journals, name = sorted(_journals(folder), reverse=True), "this folder" if folder == os.curdir else name_of(folder)
@@ -70,10 +70,10 @@ def _newest(folder: str, unfinished: Unfinished | None) -> str:
             raise BadFile(f"{name}: can't be read (Permission denied).", hint="change its permissions")
         raise BadFile(f"There is no debate in {name if folder == os.curdir else short_repr(folder)}.", hint=hint)
     paths = [path for _, path in journals]
-    continued = unfinished and next((path for path in paths if _holds(path, unfinished)), None)
+    continued = can_continue and next((path for path in paths if _holds(path, can_continue)), None)
     path = continued or next((path for path in paths if not _holds(path, _is_rehearsed_judging)), paths[0])
     qualifier = "" if path == paths[0] else " that is no rehearsed judging"
-    if unfinished is not None:
+    if can_continue is not None:
         qualifier = " that is not finished" if continued else f"{qualifier}: none of them waits for this command"
     print_status(f"Using {name_of(path)}, the newest debate of {name}{qualifier}.")
     return path

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.journal = find_journal(arguments.journal, unfinished=is_unfinished)
+    arguments.journal = find_journal(arguments.journal, can_continue=is_unfinished)
     with existing_debate(
         arguments.journal, lambda debate: _changes(arguments, debate), trusted=arguments.trust
     ) as session:

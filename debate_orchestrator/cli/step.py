@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def read_and_step() -> int:
         try:
-            arguments.journal = find_journal(arguments.journal, unfinished=waits_for_host)
+            arguments.journal = find_journal(arguments.journal, can_continue=waits_for_host)
             piped.folder = DebateFiles.of_journal(arguments.journal).turns_folder
             step_command = command("step", arguments.journal)
             piped.hand_in = lambda turn, path: f"{step_command} {turn}={path}"

@@ -85,7 +85,7 @@ class Progress:
             failed_calls=self.failed_calls,
             throttled=run.limiters.throttled,
             calls_per_minute=round(self.rate(), 1),
-            usd=round(run.budget.committed(), 6),
+            usd=round(run.budget.committed_cost(), 6),
             max_cost=run.budget.max_cost,
             seconds=round(seconds, 1),
             seconds_left=round(seconds / self.completed * debates_left) if self.completed else None,
