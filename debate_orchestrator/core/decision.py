@@ -66,9 +66,9 @@ def seats_of(role: str, specs: Sequence[str]) -> tuple[str, ...]:
 def speakers_by_seat(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Seat to the model specs that took its turns, in the order of their replies: one that got the seat back is there
     twice."""
-    taken = {turn.id: turn for turn in schedule.turns_taken(debate)}
-    specs: dict[str, list[str]] = {turn.seat: [] for turn in taken.values()}
-    for turn in (taken[turn_id] for turn_id in debate.replies if turn_id in taken):
+    turns = {turn.id: turn for turn in schedule.turns_taken(debate)}
+    specs: dict[str, list[str]] = {turn.seat: [] for turn in turns.values()}
+    for turn in (turns[turn_id] for turn_id in debate.replies if turn_id in turns):
         if (spec := debate.reply(turn).spec) and specs[turn.seat][-1:] != [spec]:
             specs[turn.seat].append(spec)
     return {seat: tuple(seat_specs) for seat, seat_specs in specs.items() if seat_specs}

@@ -92,7 +92,7 @@ class JudgedRound(NamedTuple):
     """None if every judge is absent."""
     intervened: bool
     """Whether the round's convergence is answered by an intervention."""
-    conceded: str | None
+    conceding_side: str | None
     """The side that more than half of its judges hold to have given up its whole position."""
 
 

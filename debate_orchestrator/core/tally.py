@@ -209,7 +209,7 @@ def conceded_in(debate: DebateState, round: int) -> str | None:
     if round not in debate.judged_rounds:
         return None
     earlier_debate = debate.opened.earlier_debate
-    return debate.judged_rounds[round].conceded if earlier_debate is None else earlier_debate.conceded.get(round)
+    return debate.judged_rounds[round].conceding_side if earlier_debate is None else earlier_debate.conceded.get(round)
 
 
 def had_intervention(debate: DebateState, round: int) -> bool:
@@ -343,7 +343,7 @@ def conceding_side(debate: DebateState) -> str | None:
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             by_speech = any(turn.id in debate.conceding_turns for turn in stage)
-            if not by_speech and debate.judged_rounds[stage[0].round or 0].conceded not in sides:
+            if not by_speech and debate.judged_rounds[stage[0].round or 0].conceding_side not in sides:
                 return None
             return sides[0] if len(sides) == 1 else "both"
     return None

@@ -150,7 +150,7 @@ def _problems(
         for debate in play(opened, partial(_reply_text, scenario=scenario)):
             for turn in debate.due:
                 check_time()
-                yield from _unrendered(debate, turn)
+                yield from _brief_problems(debate, turn)
         turn = None
         check_time()
         announcements(debate)
@@ -179,7 +179,7 @@ def _check_time(deadline: float, seconds: Counter[str], location_of: Callable[[K
         raise _Stop(f"{location_of(())}: dry runs of this format take more than {MAX_SECONDS} s. {hint}")
 
 
-def _unrendered(debate: DebateState, turn: Turn) -> list[str]:
+def _brief_problems(debate: DebateState, turn: Turn) -> list[str]:
     """The reason that the brief of a turn can't be rendered."""
     try:
         brief(debate, turn)

@@ -282,8 +282,8 @@ def _earlier_rounds(debate: DebateState) -> dict[int, EarlierRound]:
 def _specs_by_side(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Side to the model specs that took its turns, in order; of a side without a turn, to what fills its seat. A side
     that is not cast is left out."""
-    spoken = {**debate.cast, **speakers_by_seat(debate)}
-    return {side: spoken[side] for side in debate.format.sides if side in spoken}
+    specs = {**debate.cast, **speakers_by_seat(debate)}
+    return {side: specs[side] for side in debate.format.sides if side in specs}
 
 
 def _judges(debate: DebateState) -> tuple[str, ...]:

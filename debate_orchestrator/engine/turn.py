@@ -117,7 +117,7 @@ class _TurnRun:
     def __init__(self, runner: TurnRunner, turn: Turn, provider: Provider):
         self._runner, self._turn, self._provider = runner, turn, provider
         self._stop, self._options = runner.options.stop, runner.options
-        self._billed = model_spec.is_called(provider.name)
+        self._by_call = model_spec.is_called(provider.name)
         self.reply_begun = asyncio.Event()
         """Set once the reply has begun, or will not come."""
         self._pieces: list[str] = []
@@ -192,12 +192,12 @@ class _TurnRun:
 
     async def _record_brief(self, turn_brief: Brief) -> None:
         name, price = self._provider.name, None
-        if self._billed:
+        if self._by_call:
             batch = self._provider.in_batch(turn_brief)
             price = self._runner.budget.check(self._turn.id, name, turn_brief, batch=batch)
         # Nothing is awaited between the check and the record, from which on the call counts.
         fields = {"turn_id": self._turn.id, "brief_digest": turn_brief.digest, "spec": name}
-        await self._runner.record(BriefSent(**fields, by_call=self._billed, estimated_cost=price))
+        await self._runner.record(BriefSent(**fields, by_call=self._by_call, estimated_cost=price))
         self._options.on_brief(self._debate, self._turn, turn_brief)
 
     async def _call(self, turn_brief: Brief) -> Reply:
@@ -212,7 +212,7 @@ class _TurnRun:
         except BaseException as error:
             self._record_given_up(turn_brief, error)
             raise
-        return self._attributed(turn_brief, reply)
+        return self._with_call_details(turn_brief, reply)
 
     def _on_text(self, piece: str) -> None:
         self.reply_begun.set()
@@ -220,13 +220,13 @@ class _TurnRun:
         if self._options.on_text is not None:
             self._options.on_text(self._turn, piece)
 
-    def _attributed(self, turn_brief: Brief, reply: Reply) -> Reply:
+    def _with_call_details(self, turn_brief: Brief, reply: Reply) -> Reply:
         """The reply as one to this call, with an estimate if its cost is unknown."""
         name, cost = self._provider.name, None
-        if self._billed and reply.cost is None:
+        if self._by_call and reply.cost is None:
             cost = cost_after_call(name, turn_brief, reply, batch=self._provider.in_batch(turn_brief))
         spec = reply.spec if model_spec.is_stand_in(reply.spec) else name  # a recording may repeat a stand-in
-        update = {"brief_digest": turn_brief.digest, "spec": spec, "by_call": self._billed, "estimated_cost": cost}
+        update = {"brief_digest": turn_brief.digest, "spec": spec, "by_call": self._by_call, "estimated_cost": cost}
         return reply.model_copy(update=update)
 
     # Calls that fail
@@ -243,7 +243,7 @@ class _TurnRun:
 
     def _received_part(self, turn_brief: Brief, failure: BaseException) -> Reply | None:
         part = received_part(self._provider.name, failure, self._pieces)
-        return part and replies.as_stored(self._attributed(turn_brief, part))
+        return part and replies.as_stored(self._with_call_details(turn_brief, part))
 
     def _record_given_up(self, turn_brief: Brief, error: BaseException) -> None:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
@@ -255,8 +255,8 @@ class _TurnRun:
             f"the program failed ({type(error).__name__})" if isinstance(error, Exception) else "the debate was stopped"
         )
         reply = self._received_part(turn_brief, error)
-        if self._billed or reply is not None:
-            maybe_billed = self._billed and not self._provider.in_batch(turn_brief)
+        if self._by_call or reply is not None:
+            maybe_billed = self._by_call and not self._provider.in_batch(turn_brief)
             event = self._call_failed(f"The call was given up, since {why}.", reply, maybe_billed=maybe_billed)
             with suppress(DebateError):  # the journal can't be written: it says so when it is closed
                 self._runner.append(event, queue_if_disk_full=reply is not None)

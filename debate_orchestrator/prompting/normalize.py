@@ -82,14 +82,14 @@ def dropped_turns(changes: Iterable[str]) -> list[str]:
     return [change for change in changes if change.endswith(_DROPPED)]
 
 
-def unwrap(value: Any, names: Iterable[str], called: Iterable[str]) -> tuple[Any, list[str]]:
-    """The inner object of an object whose only key is a common name for a reply, or one of the names in `called`, with
+def unwrap(value: Any, names: Iterable[str], other_names: Iterable[str]) -> tuple[Any, list[str]]:
+    """The inner object of an object whose only key is a common name for a reply, or one of the `other_names`, with
     a note on the change; any other value unchanged. Objects with other keys may say that their value is not the
     reply."""
     if not isinstance(value, dict) or len(value) != 1 or set(value) & set(names):
         return value, []
     ((outer, inner),) = value.items()
-    plain = _WRAPPERS | {word for name in called for word in phrase(name).split()}
+    plain = _WRAPPERS | {word for name in other_names for word in phrase(name).split()}
     words = [word for word in phrase(outer).split() if not word.isdigit()]
     if not isinstance(inner, dict) or not words or not plain.issuperset(words):
         return value, []

@@ -60,7 +60,7 @@ def join(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
 
 
 def cite(spans: Phrase, turn_id: str | None) -> Phrase:
-    """The same with the turn that its words rest on: a number's ballot."""
+    """The same words with a link to the turn that they come from, such as the ballot that gave a number."""
     return tuple(span._replace(target=turn_id) for span in spans) if turn_id else spans
 
 

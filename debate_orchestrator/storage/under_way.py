@@ -25,13 +25,13 @@ def note_cluster(folder: str, address: str) -> None:
     """Notes that debates of a tournament may be queued in a database. Raises BadFile if a person's file is there, and
     BadSettings if another database is noted."""
     must_not_be_elsewhere(folder, address)
-    if _noted(folder) is None:
+    if _noted_address(folder) is None:
         write_new(os.path.join(folder, CLUSTER), f"{_HEAD}\n{address}\n")
 
 
 def remove_note(folder: str) -> None:
     """Removes the note, since no debates are queued any more. A person's file stays."""
-    if _noted(folder) is not None:
+    if _noted_address(folder) is not None:
         os.unlink(os.path.join(folder, CLUSTER))
 
 
@@ -62,16 +62,16 @@ def must_not_be_in_batches(folder: str) -> None:
 def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
     """Raises BadSettings, with the command that fetches them, if workers of a database may have debates of the
     tournament in a folder, other than the database at `address`."""
-    noted, note = _noted(folder), name_of(os.path.join(folder, CLUSTER))
-    if noted is None or noted == (address and redact(address)):
+    noted_address, note = _noted_address(folder), name_of(os.path.join(folder, CLUSTER))
+    if noted_address is None or noted_address == (address and redact(address)):
         return
-    where = quoted(visible_address(noted))  # others may have written any words there
+    where = quoted(visible_address(noted_address))  # others may have written any words there
     problem = f"{note} says that workers of {where} may have these debates: here they would be paid for again."
     fetch = f"`{command('tournament resume --cluster URL', folder)}`, which fetches them"
     raise BadSettings(problem, hint=f"{fetch}; if that database is gone or not yours, remove {note}")
 
 
-def _noted(folder: str) -> str | None:
+def _noted_address(folder: str) -> str | None:
     """The address of the database that is noted; None without a note."""
     path = os.path.join(folder, CLUSTER)
     try:
