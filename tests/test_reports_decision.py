@@ -144,7 +144,7 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
 def test_how_firm_it_is() -> None:
     """Strength and a panel's votes are computed and said, and a win on equal scores is called one."""
     level = adversarial(script_of(_1_verdict_judge=ballot(7, 7, rounds=1) | {"winner": "a"}), rounds=1)
-    assert level.verdict and level.verdict.decided == "Winner: A (narrow, on equal scores)"
+    assert level.verdict and level.verdict.decision == "Winner: A (narrow, on equal scores)"
     assert "A: 7 | B: 7 | Winner: A (on equal scores)\n" in markdown.render(level)
     assert "Winner: A (on equal scores) " in page.render(level)
     alone = first_screen(adversarial(script_of(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))

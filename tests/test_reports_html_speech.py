@@ -136,8 +136,8 @@ def test_the_name_of_a_code_block_stands_within_it() -> None:
 )
 def test_a_quote_that_was_looked_up_is_shown_as_it_was_written(quote: str) -> None:
     """No markup in a quote hides, moves or adds a word below the speech: its characters are shown."""
-    looked_up = report_sections.looked_up([Quote(text=quote, verified=True)])
-    tree = lxml.html.fromstring(str(HtmlWriter({}).items(looked_up)))
+    quote_results = report_sections.quote_results([Quote(text=quote, verified=True)])
+    tree = lxml.html.fromstring(str(HtmlWriter({}).items(quote_results)))
 
     assert tree.text_content() == f"Found in the context files: “{without_quotation_marks(quote)}”"
     assert not tree.xpath("//a")

@@ -81,7 +81,7 @@ def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
     for name, path in journals.items():
         report = build_report(read(path).entries)
         rounds = plural(report.rounds_completed, "round")
-        decided = report.verdict.decided if report.verdict else "No verdict"
-        print_result(f"{name}: {one_line(report.topic)}", f"    {rounds}. {decided}.")
+        decision = report.verdict.decision if report.verdict else "No verdict"
+        print_result(f"{name}: {one_line(report.topic)}", f"    {rounds}. {decision}.")
     next_step("`debate demo --name NAME` replays one.")
     return 0

@@ -143,7 +143,7 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
     problems = list(beyond_limits(shape, reply))
     if "recommendation" not in reply:
         return problems
-    sides_with, conceded = reply["recommendation"].get("sides_with"), tally.sides_conceded(debate)
+    sides_with, conceded = reply["recommendation"].get("sides_with"), tally.deciding_conceders(debate)
     if conceded == (sides_with,):
         problems.append(f"recommendation.sides_with: it is the position of {sides_with.upper()}, who conceded it.")
     problems += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
@@ -263,7 +263,7 @@ def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:
     challenges = _challenges(debate, side, other_side)
     challenged_marks = ("granted", "weakened") if challenges else ()
     held_marks = ("held",) if _answering_turns(debate, other_side, side, challenges) else ()
-    unchallenged_marks = () if side in tally.sides_conceded(debate) else (NOT_CHALLENGED,)
+    unchallenged_marks = () if side in tally.deciding_conceders(debate) else (NOT_CHALLENGED,)
     return (*held_marks, *challenged_marks, *unchallenged_marks)
 
 

@@ -361,7 +361,7 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
         sentence = (
             f"cast: the format {format.name} has no seat {short_repr(unknown_seats)[1:-1]}, only {', '.join(seats)}."
         )
-        seats_meant = [seat for word in unknown_seats[:MAX_JUDGES] if (seat := _seat_meant(word, seats, format))]
+        seats_meant = [seat for word in unknown_seats[:MAX_JUDGES] if (seat := _closest_seat(word, seats, format))]
         yield f"{sentence} Did you mean {short_repr(seats_meant)[1:-1]}?" if seats_meant else sentence
     for seat in filter(cast.__contains__, seats):
         entry = cast[seat]
@@ -372,7 +372,7 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
             yield f"cast.{seat}: {short_repr(specs)} is not {number}; a model is named like host or KIND:MODEL."
 
 
-def _seat_meant(seat_word: object, seats: Sequence[str], format: Format) -> str:
+def _closest_seat(seat_word: object, seats: Sequence[str], format: Format) -> str:
     """The seat that a key names nearly, or by what its side is called; empty if it is like none."""
     word = str(seat_word).strip().lower()[:100]
     sides = {format.seats[side].label.lower(): side for side in format.sides}

@@ -204,7 +204,7 @@ def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
     return convergence(debate, round).sides if earlier_debate is None else earlier_debate.interventions.get(round, ())
 
 
-def conceded_in(debate: DebateState, round: int) -> str | None:
+def conceding_side_by_ballots(debate: DebateState, round: int) -> str | None:
     """The side that the judges of a round hold to have given up its whole position; it ends the debate."""
     if round not in debate.judged_rounds:
         return None
@@ -333,7 +333,7 @@ def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
         return by_speech
     if debate.plan.voting_turn_ids.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
         return ()  # judges of a panel may vote one after another: the last of them ends it
-    conceder = conceded_in(debate, first.round)
+    conceder = conceding_side_by_ballots(debate, first.round)
     return (conceder,) if conceder else ()
 
 
@@ -349,7 +349,7 @@ def conceding_side(debate: DebateState) -> str | None:
     return None
 
 
-def sides_conceded(debate: DebateState) -> tuple[str, ...]:
+def deciding_conceders(debate: DebateState) -> tuple[str, ...]:
     """The sides whose concession decided the debate: by their own word, or by ballots with a quorum."""
     conceder, final = conceding_side(debate), verdict(debate)
     if conceder is None or not (debate.conceding_turns or (final and final.winner == CONSENSUS)):

@@ -218,7 +218,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
             update={
                 "questions": questions,
                 "speakers_by_author": False,
-                "former_speakers": _former(debate),
+                "former_speakers": _former_specs_by_side(debate),
                 "speeches_as_heard": True,
             }
         ),
@@ -253,10 +253,10 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         root=earlier.speeches_digest if earlier else digest,
         ended_after=debate.ended_after or schedule.no_new_ground_slot_id(debate),
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in rounds_answered},
-        conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
+        conceded={n: side for n in rounds if (side := tally.conceding_side_by_ballots(debate, n)) is not None},
         speakers=earlier.speakers if earlier else last_speakers,
         speakers_by_author=earlier is not None and earlier.speakers_by_author,
-        former_speakers=earlier.former_speakers if earlier else _former(debate),
+        former_speakers=earlier.former_speakers if earlier else _former_specs_by_side(debate),
         speeches_as_heard=earlier is not None and earlier.speeches_as_heard,
         notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
         issues_changed=IssuesChanged(issues=debate.changed_issues) if debate.changed_issues else None,
@@ -293,7 +293,7 @@ def _judges(debate: DebateState) -> tuple[str, ...]:
     return tuple(debate.replies[votes[seat].turn_id].reply.spec if seat in votes else spec for seat, spec in seats)
 
 
-def _former(debate: DebateState) -> dict[str, tuple[str, ...]]:
+def _former_specs_by_side(debate: DebateState) -> dict[str, tuple[str, ...]]:
     return {side: specs[:-1] for side, specs in _specs_by_side(debate).items() if len(specs) > 1}
 
 
@@ -371,12 +371,12 @@ def opened_from_transcript(
         _fit_to_transcript(format, transcript).model_copy(update={"reserved_lines": _NO_RESERVED_LINES}),
         {},
         settings=settings,
-        earlier_debate=_told_by(transcript, source, digest),
+        earlier_debate=_earlier_debate_in(transcript, source, digest),
     )
     return opened, _events(opened, transcript.speeches, source)
 
 
-def _told_by(transcript: Transcript, source: str, digest: str) -> EarlierDebate:
+def _earlier_debate_in(transcript: Transcript, source: str, digest: str) -> EarlierDebate:
     """The earlier debate as far as a document tells of it."""
     return EarlierDebate(
         source=source,

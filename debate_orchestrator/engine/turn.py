@@ -285,7 +285,7 @@ class _TurnRun:
             return replies.parse_reply(self._debate, self._turn, reply, code, last=last)
         except BadReply as error:
             absent = last and self._may_be_absent()
-            return replies.rejected(self._turn, replies.as_stored(reply), error, absent=absent)
+            return replies.rejected_event(self._turn, replies.as_stored(reply), error, absent=absent)
         except Exception as error:
             problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
             failure = self._call_failed(problem, replies.as_stored(reply), maybe_billed=reply.by_call)

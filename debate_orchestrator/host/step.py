@@ -270,7 +270,7 @@ class Stepper:
             if self.state.shape(turn) is None and not isinstance(error, ReplyCouldBeBetter):
                 raise
             # It goes on record, so that the next brief shows it with what is wrong.
-            event, rejection = replies.rejected(turn, reply, error), error
+            event, rejection = replies.rejected_event(turn, reply, error), error
         if turn_id not in self.state.replies:
             with suppress(JournalWriteError):  # the reply names its brief too, and is kept in memory
                 self._record_brief_sent(turn, turn_brief)

@@ -113,7 +113,7 @@ def parse_reply(
     return StructuredReplyGiven(turn_id=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
-def rejected(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = False) -> Rejected:
+def rejected_event(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = False) -> Rejected:
     """The event that a reply makes that is refused with this error."""
     could_be_better = isinstance(error, ReplyCouldBeBetter)
     problems = tuple(error.problems)

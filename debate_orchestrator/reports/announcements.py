@@ -296,7 +296,7 @@ def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Itera
         yield Announcement("votes", text, "warning", vote.turn_id)
 
 
-def decided_line(debate: DebateState) -> str:
+def decision_line(debate: DebateState) -> str:
     """The decision, or why stand-ins left none, in a line. It is empty if there is no verdict."""
     verdict = tally.verdict(debate)
     if verdict is None:
@@ -312,11 +312,11 @@ def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
         return
     labelled = wording.is_labelled(verdict.votes)
     yield Announcement("final", format.announcements.final)
-    yield Announcement("verdict", decided_line(debate))
+    yield Announcement("verdict", decision_line(debate))
     if why_no_winner(debate):
         return
     if "concession overrides the declared winner" in verdict.remarks:
-        names = " and ".join(map(format.name_of, tally.sides_conceded(debate)))
+        names = " and ".join(map(format.name_of, tally.deciding_conceders(debate)))
         text = f"What the judge declared as the winner does not count: {names} conceded, and by rule that is consensus."
         yield Announcement("votes", text, "warning")
     if len(verdict.votes) > 1 and not labelled:

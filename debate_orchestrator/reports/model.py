@@ -431,7 +431,7 @@ def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | Non
     label = wording.label_of(verdict)
     share = None if verdict.probability is None else verdict.probability / judging.scales.max_probability
     values: dict[str, Any] = {
-        "decided": wording.decided(debate, verdict),
+        "decision": wording.decision_sentence(debate, verdict),
         "totals": verdict.totals if any(verdict.totals.values()) else {},
         "rounds_won": verdict.rounds_won if tally.results(debate) else {},
         "label": label,
@@ -484,7 +484,7 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     if not report.transcript_only and report.shown_verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
-        sentences.append(f"{report.verdict.decided}.")
+        sentences.append(f"{report.verdict.decision}.")
     elif report.shown_verdict is not None:
         sentences.append(wording.no_winner(report.why_no_winner))
     if report.rounds_asked:

@@ -246,7 +246,7 @@ class JudgingReport(Part):
 class VerdictReport(Verdict, Part):
     """The result of the final ballots, by arithmetic."""
 
-    decided: str
+    decision: str = Field(serialization_alias="decided")
     """In a few words: `Winner: A (narrow)`."""
     win_probability: Number | None = Field(serialization_alias="probability")
     """The mean of what judges give the winner, from 0 to 1; null if the ballots have no probability."""

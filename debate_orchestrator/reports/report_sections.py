@@ -99,11 +99,11 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
             fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
         "parsed_ballot": lambda turn: (
-            wording.declared(turn.parsed_ballot, report.judging.scales, left_out=turn.left_out)
+            wording.ballot_line_as_it_counts(turn.parsed_ballot, report.judging.scales, left_out=turn.left_out)
             if turn.parsed_ballot
             else "not counted yet"  # a mirrored pair counts once both are in
         ),
-        "looked_up": lambda turn: writer.items(looked_up(turn.quotes)),
+        "quote_results": lambda turn: writer.items(quote_results(turn.quotes)),
         "cited": lambda turn: writer.line(cited_pages(turn.pages)),
     }
     if report.transcript_only:
@@ -158,7 +158,7 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
     return writer.items(lines) if lines else writer.note(_NOTHING)
 
 
-def looked_up(quotes: Iterable[Quote]) -> list[Phrase]:
+def quote_results(quotes: Iterable[Quote]) -> list[Phrase]:
     """The results for the quotes of a speech, each once, in the report's words."""
     return [phrase(f"{quote_finding(quote)}: ", quotation(quote.text)) for quote in dict.fromkeys(quotes)]
 

@@ -131,7 +131,7 @@ def ballot_line(parsed_ballot: ParsedBallot, scales: VoteScales) -> str:
     return f"{word} ({', '.join(details)})" if details else word
 
 
-def declared(parsed_ballot: ParsedBallot, scales: VoteScales, *, left_out: bool) -> str:
+def ballot_line_as_it_counts(parsed_ballot: ParsedBallot, scales: VoteScales, *, left_out: bool) -> str:
     """The content of one ballot, and that it does not count if it is left out."""
     return f"{ballot_line(parsed_ballot, scales)}{f', {LEFT_OUT}' if left_out else ''}"
 
@@ -158,9 +158,9 @@ def decision_text(verdict: Verdict, scales: VoteScales) -> str:
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(details)})" if details else "")
 
 
-def decided(debate: DebateState, verdict: Verdict) -> str:
+def decision_sentence(debate: DebateState, verdict: Verdict) -> str:
     """The decision, and whose position stands if one side alone conceded."""
-    text, conceded = decision_text(verdict, scales(debate.format)), tally.sides_conceded(debate)
+    text, conceded = decision_text(verdict, scales(debate.format)), tally.deciding_conceders(debate)
     unopposed = [side for side in debate.format.sides if side not in conceded]
     if not conceded or not unopposed:
         return text
@@ -169,7 +169,7 @@ def decided(debate: DebateState, verdict: Verdict) -> str:
 
 def outcome_line(debate: DebateState, verdict: Verdict) -> str:
     """The decision, and the totals if there are any, as the screen shows them."""
-    format, line = debate.format, f"{decided(debate, verdict)}."
+    format, line = debate.format, f"{decision_sentence(debate, verdict)}."
     if not any(SCORES in shape for shape in format.shapes.values()):
         return line
     scored = any(verdict.totals.values())

@@ -64,7 +64,7 @@ def _state_of(path: str, data: dict[str, Any]) -> SetupState:
     if problems := unknown_keys(data, lambda key: name_of(path)):
         raise BadFile(problems)
     progress, origins = data.pop("setup", None), data.pop("origins", None)
-    if problems := [problem for name, text in _stated(data) for problem in line_problems(name, text)]:
+    if problems := [problem for name, text in _stated_texts(data) for problem in line_problems(name, text)]:
         raise BadFile(f"{path}: {problem}" for problem in problems)
     positions = as_word(data.get("positions"), (AUTO,))
     if positions == AUTO:
@@ -85,7 +85,7 @@ def _state_of(path: str, data: dict[str, Any]) -> SetupState:
         raise BadFile(problem, hint="begin a new file") from None
 
 
-def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _stated_texts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The topic and the positions in a file, with their names. Those of another type are asked for again."""
     positions = data.get("positions")
     texts = [("topic", data.get("topic"))]
