@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 import pytest
 from conftest import Run, stream_text
@@ -442,9 +442,10 @@ def test_a_very_long_secret_is_found_in_parts(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_follows_a_key_is_not_passed_on_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a key is, a stream knows it by its first characters, and goes on when it is whole."""
-    key = drawn(BASE62, 5_000, "sk-")
+    key = drawn(BASE62, 5_000, f"{drawn(BASE62, 47)}%3D")
     monkeypatch.setenv("DEBATE_KEY_MINE", key)
-    for write in (str, quote, lambda key: key.encode().hex(), lambda key: "".join(f"&#{ord(char)};" for char in key)):
+    in_hex, as_entities = lambda key: key.encode().hex(), lambda key: "".join(f"&#{ord(char)};" for char in key)
+    for write in (str, quote, unquote, in_hex, as_entities):
         heard = list[str]()
         stream = StreamRedactor(heard.append)
         for piece in re.findall("(?s).{1,40}", f"{'So it is. ' * 60}{write(key)} {'It is so. ' * 60}"):

@@ -40,8 +40,8 @@ _MAX_LEFT_OUT = 4
 
 def escaped_key(key: str) -> re.Pattern[str]:
     """A pattern for a secret of whose characters some are escaped, also right after what only looks like an escape: in
-    `%deadb%65ef` the secret `deadbeef`. `key` is a searchable text."""
-    written = [f"(?:{_written(char).pattern})" for char in key.encode("latin-1").decode()]
+    `%deadb%65ef` the secret `deadbeef`. `key` is a searchable text, of which the last character may be cut."""
+    written = [f"(?:{_written(char).pattern})" for char in key.encode("latin-1").decode(errors="ignore")]
     return re.compile(f"[{re.escape(_LEFT_OUT)}]{{0,{_MAX_LEFT_OUT}}}".join(written))
 
 

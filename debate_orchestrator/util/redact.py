@@ -142,7 +142,7 @@ _SHORT_TEXT = 1_000
 _PART = 2_000
 """Characters of a long secret that are searched for as one."""
 _BEGINNING = 48
-"""Characters of a secret by which a stream knows it."""
+"""Characters of a form of a secret by which a stream knows it."""
 
 
 def _parts(secret: str) -> list[str]:
@@ -155,12 +155,13 @@ def _parts(secret: str) -> list[str]:
 class Redactor:
     """Takes certain secrets out of texts."""
 
-    def __init__(self, secrets: Iterable[str]):
+    def __init__(self, secrets: Iterable[str], max_length: int | None = None):
+        """With `max_length`, takes out what begins with so many characters of a form of a secret."""
         self._secrets = [*secrets]
-        secrets = [part for secret in self._secrets for part in _parts(secret)]
-        self._forms = sorted({form for secret in secrets for form in encoded_forms(secret)}, key=len, reverse=True)
-        self._longest = max(map(len, self._forms), default=0)
-        self._keys = {key for secret in secrets if len(key := searchable(secret)) >= _SHORTEST}
+        parts = [part for secret in self._secrets for part in _parts(secret)]
+        forms = {form[:max_length] for part in parts for form in encoded_forms(part)}
+        self._forms = sorted(forms, key=len, reverse=True)
+        self._keys = {key[:max_length] for part in parts if len(key := searchable(part)) >= _SHORTEST}
         self._begins: dict[str, list[str]] = {}
         """The forms by their first `_SHORTEST` characters."""
         for form in self._forms:
@@ -220,7 +221,7 @@ class Redactor:
 
     @cached_property
     def _beginnings(self) -> Redactor:
-        return Redactor(secret[:_BEGINNING] for secret in self._secrets)
+        return Redactor(self._secrets, _BEGINNING)
 
     def split(self, text: str) -> tuple[str, str, bool]:
         """The redacted beginning of a text that goes on, its end as it is, and whether a secret begins that end."""
@@ -228,7 +229,7 @@ class Redactor:
             return text, "", False
         # This does not depend on what the end of the text is: otherwise those who write it, and see when it is shown,
         # could find out a secret letter by letter.
-        place = _start_of_end(text, self._beginnings._longest)
+        place = _start_of_end(text, len(self._forms[0][:_BEGINNING]))
         secret_from = min((start for start, _ in self._beginnings._spans(text)), default=len(text))
         held_from = min(place, secret_from)
         return self(text[:held_from]), text[held_from:], secret_from <= place < len(text)
