@@ -131,7 +131,6 @@ def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
     )
     _, speaker = again(tmp_path, events)
     texts = {one.turn_id: "".join(part for message in one.messages for part in message.parts) for one in speaker.briefs}
-
     assert "says in 1.rebuttal.b" in texts["1.verdict.judge"]
     assert "says in 2.constructive.a" not in texts["1.verdict.judge"]
     assert "says in 2.rebuttal.b" in texts["2.verdict.judge"]
@@ -142,8 +141,8 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
     """An intervention of then happens again, and what the panel decided is beside the new opening."""
     events = play_events(script_of(_1_verdict_judge=scripted_replies.converging(rounds=2)), rounds=2)
     debate, _ = again(tmp_path, events)
-    second = tmp_path / f"new{JOURNAL}"
-    opened = rejudge.opened_from_journal(read(second).entries, str(second), ("speaker", "speaker"))[0]
+    second = str(tmp_path / f"new{JOURNAL}")
+    opened = rejudge.opened_from_journal(read(second).entries, second, ("speaker", "speaker"))[0]
     third = judged(tmp_path / f"third{JOURNAL}", opened, Speaker())
     root, head = (read(tmp_path / f"{name}{JOURNAL}").entries[-1].hash for name in ("old", "new"))
     earlier_debate, later = debate.opened.earlier_debate, third.opened.earlier_debate
@@ -183,7 +182,7 @@ def taken_over(events: list[Event], turns: tuple[str, ...], spec: str) -> list[E
         else event
         for event in events
     ]
-    after = [n for n, event in enumerate(replaced, start=1) if isinstance(event, Spoke)][-1]
+    after = max(n for n, event in enumerate(replaced, start=1) if isinstance(event, Spoke))
     given_away = [Reassigned(seat="a", specs=("rehearse",))] if after < len(events) else []
     return [*replaced[:after], *given_away, *replaced[after:]]
 
@@ -302,18 +301,26 @@ def test_speeches_beside_and_after_a_concession_are_kept(tmp_path: Path) -> None
             assert not has_speeches_of(judged.model_copy(update={"turns": tuple(other)}), earlier)
 
 
-def test_a_judging_of_fields_and_quotes_has_their_speeches() -> None:
-    """Judges of an unjudged debate read its fields as text, and its tags of quotes as quotation marks."""
+def test_a_judging_of_fields_and_quotes_has_their_speeches_and_the_material() -> None:
+    """Judges of an unjudged debate read its fields as text, and its tags of quotes as quotation marks. What was debated
+    is what they judge, and what is judged once more: its letters are the sides' neither in ballots nor in a mirror."""
     format = loader.load("conversation")
     argument = format.round[0]
     opening = argument.model_copy(update={"name": "opening", "template": "argument", "reply": "claim"})
     shapes = {"claim": {"claim": Field(kind="text", about="x"), "sources": Field(kind="list", about="x")}}
     changes = {"before": (opening,), "shapes": shapes, "quotes": loader.load("question").quotes}
     first = conversation_opened(format.model_copy(update=changes), rounds=1)
-    first = first.model_copy(update={"context": (ContextFile(name="p.md", text="The cat sat on the mat."),)})
-    said = "It says <quote>the cat sat on the mat</quote>, and <quote>the dog sat on the cat</quote>."
+    first = first.model_copy(update={"context": (ContextFile(name="p.md", text="The cat sat on mat A."),)})
+    said = "It says <quote>the cat sat on mat A</quote>, and <quote>the dog sat on the cat</quote>."
     script = {f"start.opening.{side}": {"claim": "So it is.", "sources": ["one", "two"]} for side in "ab"}
     debate, _ = play(fold([first]), script | {f"1.argument.{side}": said for side in "ab"})
+    for held in (first.with_settings(issues=("Is mat A dry?",)).model_copy(update={"context": ()}), first):
+        opened, played = held, debate
+        for _ in ("judged", "judged again"):
+            lines = entries([opened, *played.replies.values()])
+            opened, spoken = rejudge.opened_from_journal(lines, "d/c.journal.jsonl", NEW, None, {"mirror": True})
+            played, _ = play(fold([opened, *spoken]), dict(speeches(debate)))
+            assert opened.mirror_order_only and opened.context == held.context and "a" in played.plan.words_in_doubt
     events = [first, *debate.replies.values()]
     opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)
     assert "“" in spoken[-1].reply.text and "Sources:" in spoken[0].reply.text
@@ -434,24 +441,19 @@ def opened(text: str, **how: Any) -> list[Event]:
 def judged_document(text: str, **how: Any) -> tuple[DebateState, str]:
     """A re-judging of a transcript, played to its end, and its report."""
     events = opened(text, **how)
-    debate = fold(events)
-    debate, _ = play(debate)
+    debate, _ = play(fold(events))
     return debate, markdown.render(build_report(entries([events[0], *debate.replies.values()])))
 
 
 def test_a_plain_transcript_is_the_format_as_it_is() -> None:
     """With one argument of each side in each round, the turns are the format's own; the speeches cost nothing."""
     debate, report = judged_document(PLAIN)
-
     assert speeches(debate) == [
         (f"{n}.argument.{side}", f"{word} {n}.") for n in (1, 2, 3) for side, word in (("a", "For"), ("b", "Against"))
     ]
     assert debate.opened.format.round == loader.load("transcript").round
-    assert [turn.id for turn in schedule.turns_taken(debate) if turn.judging] == [
-        "3.verdict.judge",
-        "final.verdict.judge",
-        "final.dissent.judge",
-    ]
+    judging = [turn.id for turn in schedule.turns_taken(debate) if turn.judging]
+    assert judging == ["3.verdict.judge", "final.verdict.judge", "final.dissent.judge"]
     assert costs_of(fold(opened(PLAIN))).lines == ()
     assert "**Rounds Completed:** 3 / 3" in report
     assert "The debate judged here is an earlier one: “t.md” (digest ffffffffffff)." in report
@@ -474,10 +476,8 @@ def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
 def test_topic_and_positions() -> None:
     """What is given replaces what the document says, and what follows from the topic."""
     positions = {"a": "All cats.", "b": "No."}
-    plain, given = (
-        fold(opened(PLAIN, **how)).opened.settings for how in ({}, {"topic": "Dogs?", "positions": positions})
-    )
-
+    replacing = {"topic": "Dogs?", "positions": positions}
+    plain, given = (fold(opened(PLAIN, **how)).opened.settings for how in ({}, replacing))
     assert (plain.topic, plain.positions["b"]) == ("Cats?", 'Another answer to "Cats?"')
     assert (given.topic, given.positions) == ("Dogs?", positions)
 

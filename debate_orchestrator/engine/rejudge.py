@@ -188,8 +188,8 @@ def _earlier_questions(debate: DebateState, slots: Sequence[str], counts: Sequen
 
 def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeeches:
     """The re-judging of a debate whose format has no judge but names another format for judging (`judged_by_format`).
-    The judges read the speeches as the debate's seats heard them, under the names that the debate's format gives its
-    sides."""
+    The judges read the material, and the speeches as the debate's seats heard them, under the names that the debate's
+    format gives its sides."""
     format, settings = debate.format, debate.opened.settings
     turns = [
         turn
@@ -210,8 +210,11 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
     counts = [debate.question_counts[turn.id] for turn in turns]
     questions = _earlier_questions(debate, slots, counts)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
+    issues = debate.changed_issues or settings.own_issues
     changes = {
-        "format": opened.format.model_copy(update={"seats": seats}),
+        "settings": opened.settings.model_copy(update={"context": settings.context}),
+        "context": debate.opened.context,
+        "format": opened.format.model_copy(update={"seats": seats, "context_heard_by": format.context_heard_by}),
         "speech_rules": debate.opened.speech_rules,
         "earlier_debate": opened.earlier_debate
         and opened.earlier_debate.model_copy(
@@ -220,10 +223,11 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
                 "speakers_by_author": False,
                 "former_speakers": _former_specs_by_side(debate),
                 "speeches_as_heard": True,
+                "issues_changed": IssuesChanged(issues=issues) if issues else None,
             }
         ),
     }
-    return with_mirror_form(opened.model_copy(update=changes), debate.opened), speeches
+    return with_mirror_form(opened.model_copy(update=changes)), speeches
 
 
 def _transcript_speech(debate: DebateState, turn: Turn) -> TranscriptSpeech:

@@ -10,7 +10,6 @@ import asyncio
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from debate_orchestrator import __version__
@@ -256,11 +255,9 @@ def new_opened(format: Format, templates: Mapping[str, str], **values: Any) -> O
     )
 
 
-def with_mirror_form(opened: Opened, *earlier: Opened) -> Opened:
-    """The event with the decision whether a mirrored debate keeps the sides' names, by all that it and the `earlier`
-    debates that it judges say is debated."""
-    debated = chain.from_iterable(map(debated_texts, (opened, *earlier)))
-    order_only = opened.settings.mirror and could_name_sides(opened.format, debated)
+def with_mirror_form(opened: Opened) -> Opened:
+    """The event with the decision whether a mirrored debate keeps the sides' names, by all that is debated."""
+    order_only = opened.settings.mirror and could_name_sides(opened.format, debated_texts(opened))
     return opened.model_copy(update={"mirror_order_only": order_only})
 
 
