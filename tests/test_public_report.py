@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,21 +43,52 @@ def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypa
     assert checksum is not None and checksum.fits
 
 
+def streamed_text(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What viewers are sent from now on of speeches that are being written, soon after it comes."""
+    monkeypatch.setattr("debate_orchestrator.web.runs._FLUSH_SECONDS", 0.01)
+    speeches = list[dict[str, Any]]()
+
+    def broadcast(viewers: Viewers, kind: str, data: Any) -> None:
+        speeches.extend([data] if kind == "text" else [])
+
+    monkeypatch.setattr(Viewers, "broadcast", broadcast)
+    return speeches
+
+
+def test_each_attempt_of_a_speech_is_a_text_of_its_own(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words of a call that broke off do not stay before those of the next one, whose private reasoning is recognised
+    though they ended within a line, or within private reasoning that was never closed."""
+    private, closing = "<think>PRIVATE: hide it.", "</think>\n"
+    broken, endless = (chat_server.chunks([{"content": text}], stop=None)[:-14] for text in ("And cars take", private))
+
+    def whole() -> Iterator[bytes]:
+        for event in re.findall(
+            b"(?s).+?\n\n", chat_server.chunks([{"content": private}, {"content": f"{closing}Yes."}])
+        ):
+            yield event
+            time.sleep(0.1)  # until viewers are sent it
+
+    speeches, shown = streamed_text(monkeypatch), [""]
+    with chat_server.scripted(broken, endless, whole()) as server:
+        cast = {"a": f"openai:small@{server.url}", "b": "rehearse", "judge": "rehearse"}
+        about = {"about": "A server", "cast": cast, "issues": False, "brief": False, "free": True}
+        with visiting_public(rules(offers={"own": about})) as visitor:
+            visitor.until(visitor.started(), "Complete")
+    for data in speeches:
+        if data["heading"].endswith("Researcher A"):
+            shown.append(shown[-1][: data["start"]] + data["text"])
+    assert list(filter(None, shown)) == ["And cars take", "Yes."]
+
+
 @pytest.mark.parametrize("key", [None, "k7-Wq9!xZ2pL0v"])
 def test_visitors_see_whole_speeches_where_a_key_is_known(
     here: Path, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
     """What is held back of one that is being written would tell them which guess of a key is right: with a key in the
     environment only its heading is there before its end. Without one its words come as they are written."""
-    monkeypatch.setattr("debate_orchestrator.web.runs._FLUSH_SECONDS", 0.01)
     if key:
         monkeypatch.setenv("OPENAI_API_KEY", key)
-    speeches = list[dict[str, str]]()
-
-    def broadcast(viewers: Viewers, kind: str, data: Any) -> None:
-        speeches.extend([data] if kind == "text" else [])
-
-    monkeypatch.setattr(Viewers, "broadcast", broadcast)
+    speeches = streamed_text(monkeypatch)
     Path("speaks.sh").write_text("echo First words are said.; sleep 0.2; echo And the last ones.", encoding="utf-8")
     program = f"command:sh {Path('speaks.sh').resolve()}"
     cast = {"a": program, "b": program, "judge": "rehearse"}

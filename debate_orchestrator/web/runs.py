@@ -87,6 +87,8 @@ class StreamedReply:
 
     def take(self) -> int:
         """Reads the pieces that came. Returns from which character on `shown` is new."""
+        if not self.pieces:  # before the first one a secret may still be learned
+            return len(self.shown)
         restarts = self._filter.restarts
         piece = self._filter.feed("".join(self.pieces))
         if self._filter.restarts > restarts:  # what came before was private reasoning
@@ -245,6 +247,7 @@ class ServedDebate:
         for turn in [turn for turn in self._streamed_replies if turn in debate.replies]:
             del self._streamed_replies[turn]
         if isinstance(event, BriefSent) and event.turn_id in {turn.id for turn in debate.due}:
+            self._streamed_replies.pop(event.turn_id, None)  # each attempt is a text of its own
             self._write_on(debate, debate.turns[event.turn_id])
         self.blocks.update(debate)
         self.people.notify(debate)
