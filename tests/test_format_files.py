@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,8 @@ from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, write_format
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.former_names import formerly, under_first_names
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.loader import copy_format
@@ -129,6 +132,29 @@ def test_former_names_are_read(here: Path) -> None:
     folder = str(write_format(here / "former" / "mine", format_yaml=text, rubric_yaml=rubric, speech_md_j2=speech))
     assert loader.load(folder) == loader.load(str(write_format(here / "mine", format_yaml=kept)))
     assert not format_check.find_problems(folder)
+
+
+def test_what_a_digest_names_outlives_a_renaming() -> None:
+    """A field that is renamed or moved, and a new one at its default, leave what is agreed to as it was; a value does
+    not."""
+
+    class Before(FrozenModel):
+        words: int = 0
+        about: str = ""
+        parts: tuple[FrozenModel, ...] = ()
+
+    class Now(FrozenModel):
+        model_config = formerly(max_words="words")
+
+        about: str = ""
+        rounds: int = 1
+        parts: tuple[FrozenModel, ...] = ()
+        max_words: int = 0
+
+    before = Before(words=5, about="x", parts=(Before(words=2),))
+    kept, changed = (Now(max_words=5, about="x", parts=(Now(max_words=words),)) for words in (2, 3))
+    assert json.dumps(under_first_names(kept)) == json.dumps(under_first_names(before))
+    assert under_first_names(changed) == {"about": "x", "parts": [{"words": 3}], "words": 5}
 
 
 def test_templates_are_inherited_by_their_path(here: Path) -> None:

@@ -45,6 +45,22 @@ def former_names(kind: type[BaseModel]) -> dict[str, str]:
     }
 
 
+def under_first_names(value: Any) -> Any:
+    """A value whose models are mappings of what differs from their defaults, each field under the first name that it
+    had, in the order of these names: what a digest of it names stays the same when a field is renamed, moved or new."""
+    if isinstance(value, BaseModel):
+        first_names = {name: former for former, name in former_names(type(value)).items()}
+        kept = {
+            first_names.get(name, name): under_first_names(item)
+            for name, item in value
+            if item != type(value).model_fields[name].get_default(call_default_factory=True)
+        }
+        return dict(sorted(kept.items()))
+    if isinstance(value, Mapping):
+        return {key: under_first_names(item) for key, item in value.items()}
+    return [under_first_names(item) for item in value] if isinstance(value, tuple | list) else value
+
+
 def keys_of_today(data: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
     """Keys of a mapping, which an earlier version may have written, to what they are called now. A mapping that has
     both names of a key keeps both, so that the former one is refused."""

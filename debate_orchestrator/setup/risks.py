@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.former_names import under_first_names
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader
@@ -203,7 +204,7 @@ def _of_report(report: str, where: str) -> tuple[Risk, ...]:
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
     """The risk of a format that does not come with this program, as journals and tournaments carry it: its words."""
     if not _is_shipped(format, templates):
-        content = f"{format.model_dump_json()}{sorted(templates.items())}"
+        content = f"{json.dumps(under_first_names(format))}{sorted(templates.items())}"
         digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
         yield Risk(kind="format", where="format", what=f"{format.name} in the journal ({digest[:12]})")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
-VERSION = 10
+VERSION = 11
 """Of the tables, and of the names in the specs and journals that they hold: a new number with each change."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
