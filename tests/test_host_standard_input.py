@@ -93,17 +93,20 @@ def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
     ] == [("1.opening.a", 3)]
 
 
-@pytest.mark.parametrize("named", [["other.journal.jsonl"], []], ids=["not there", "none"])
+@pytest.mark.parametrize("named", [["other.journal.jsonl"], ["../notes.txt"], []], ids=["not there", "other", "none"])
 def test_a_reply_from_standard_input_is_kept_where_no_journal_is_found(
     debate: Run, here: Path, standard_input: Callable[[str], None], named: list[str]
 ) -> None:
-    """It is kept in the working folder, and the command that hands it in is reported."""
+    """It is kept in the working folder, not beside a file that is no journal, and the command that hands it in is
+    reported."""
+    Path("../notes.txt").write_text("Notes", encoding="utf-8")
     standard_input("Grüße, said A.")
     ran = debate("step", *named, "1.opening.a=-", "--json")
 
     kept = "1.opening.a.reply.rejected-1.txt"
     assert ran.code == 2 and f"Try: `debate step JOURNAL 1.opening.a={kept}` once it can be taken." in ran.err
     assert Path(kept).read_text(encoding="utf-8") == "Grüße, said A."
+    assert not Path("../notes.turns").exists()
 
 
 def interrupting(*_: object) -> Any:

@@ -25,6 +25,7 @@ from debate_orchestrator.prompting.normalize import dropped_turns
 from debate_orchestrator.prompting.replies import decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
+from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, BadSettings
@@ -56,9 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     def read_and_step() -> int:
         try:
             arguments.journal = find_journal(arguments.journal, can_continue=waits_for_host)
-            piped.folder = DebateFiles.of_journal(arguments.journal).turns_folder
-            step_command = command("step", arguments.journal)
-            piped.hand_in = lambda turn, path: f"{step_command} {turn}={path}"
+            if begins_like_one(arguments.journal):  # nothing is written beside another file
+                piped.folder = DebateFiles.of_journal(arguments.journal).turns_folder
+                step_command = command("step", arguments.journal)
+                piped.hand_in = lambda turn, path: f"{step_command} {turn}={path}"
         finally:  # a reply that comes is kept, with a journal and without
             replies = _read_replies(arguments.given, piped, problems)
         return _step(replies, piped, problems, arguments)
