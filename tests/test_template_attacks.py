@@ -207,6 +207,9 @@ def test_no_address_in_memory_is_shown() -> None:
     """A block, which can be called, is shown as a function wherever it is within plain data."""
     own = {NAME: "{% block x %}{% endblock %}{{ [self['x'], self.x] }}"}
     assert Sandbox(own).render([NAME], {}, FunctionContext()) == "[<function>, <function>]"
+    task = "{% block x %}{{ [super] }}{{ super | trim }}{{ super() }}{% endblock %}"
+    own = {NAME: f"{{% extends './base.j2' %}}{task}", "formats/x/base.j2": "{% block x %}Speak.{% endblock %}"}
+    assert Sandbox(own).render([NAME], {}, FunctionContext()) == "[<function>]<function>Speak."
 
 
 # Time and memory
@@ -252,7 +255,7 @@ def test_templates_that_take_too_long_only_together(monkeypatch: pytest.MonkeyPa
 
     class Worker:
         def do(self, task: dict[str, Any]) -> dict[str, Any] | None:
-            return {"mistakes": [], "seconds": 0.1} if len(task["own"]) == 1 else None
+            return {"mistakes": [], "seconds": 0.1} if len(task["templates"]) == 1 else None
 
     monkeypatch.setattr(rendering, "_worker", Worker)
     found = rendering.template_problems({"formats/x/a": "a", "formats/x/b": "b"}, [])

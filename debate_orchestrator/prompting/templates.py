@@ -65,8 +65,8 @@ _FILTERS = (
     "reject", "rejectattr", "replace", "reverse", "round", "select", "selectattr", "slice", "sort", "string",
     "sum", "title", "trim", "truncate", "unique", "upper", "wordcount", "wordwrap",
 )  # fmt: skip
-_JINJAS = (BlockReference, LoopContext, Macro, TemplateReference)
-"""Callables that Jinja itself gives to a template: `loop`, macros, blocks."""
+_JINJAS = (LoopContext, Macro, TemplateReference)
+"""Callables that Jinja itself gives to a template: `loop` and macros."""
 _LOOP = frozenset({"changed", "cycle", "depth", "depth0", "first", "index", "index0", "last", "length"}) | {
     "nextitem", "previtem", "revindex", "revindex0"
 }  # fmt: skip
@@ -114,6 +114,11 @@ class Function:
         return "<function>"
 
 
+def _without_address(value: Any) -> Any:
+    """A value that Jinja gives; a block as a function, since as text it would be an address in memory."""
+    return Function(value) if isinstance(value, BlockReference) else value
+
+
 class FunctionContext(NamedTuple):
     """The values that the functions in a brief refer to."""
 
@@ -152,11 +157,18 @@ class _Template(Template):
         return super()._get_default_module(ctx)
 
 
+class _Context(Context):
+    """Gives `super` of a block as a function."""
+
+    def super(self, name: str, current: Callable[..., Any]) -> Any:
+        return _without_address(super().super(name, current))
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Renders templates, which can do nothing but make text: those in `own_templates` and those of prompts/.
     `shipped` holds the texts of prompts/ in a process that can't read its files."""
 
-    template_class = _Template
+    template_class, context_class = _Template, _Context
 
     def __init__(self, own_templates: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         prompts = FileSystemLoader(resources.prompts()) if shipped is None else _Texts(shipped)
@@ -188,8 +200,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if isinstance(obj, LoopContext) and attribute in _LOOP:
             return getattr(obj, attribute)
         if isinstance(obj, TemplateReference | TemplateModule | Namespace) and not attribute.startswith("_"):
-            value = super().getattr(obj, attribute)
-            return Function(value) if isinstance(value, BlockReference) else value
+            return _without_address(super().getattr(obj, attribute))
         return self._unreachable(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
