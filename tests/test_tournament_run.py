@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -264,9 +265,24 @@ def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Pa
     assert in_the_way.read_text(encoding="utf-8") == "mine" and "6 debates complete" in ran.out
 
 
-def test_a_strangers_seat_is_refused(here: Path) -> None:
-    """A journal in which someone from outside the tournament was put into a seat is not continued."""
+def test_a_strangers_seat_is_refused(debate: Run, here: Path) -> None:
+    """No one from outside the tournament is put into a seat of a debate of its own, and a journal in which that was
+    done is not continued."""
     held = small_tournaments.tournament(**{**PAIR, "rehearse": True})
+    own, copy = Path(held.journal_path(held.schedule[0].id)), "copy.journal.jsonl"
+    with JournalWriter.create(own, held.make_opened(held.schedule[0])):
+        pass
+    shutil.copy(own, copy)
+    seated = [
+        debate("resume", path, *seat)
+        for path in (str(own), copy)
+        for seat in (("--a", "rehearse"), ("--judge", "rehearse"))
+    ]
+    judges = [flag for name in held.schedule[0].judges for flag in ("--judge", held.spec.model_named(name).spec)]
+    assert [ran.code for ran in seated] == [2, 2, 0, 2], [ran.err for ran in seated]  # the last is complete
+    assert "would be left out of the tournament in held. Try: a judge of its pool" in seated[1].err
+    assert len(read(own).events) == 1 and debate("resume", str(own), *judges).code == 0
+    own.unlink()
     with JournalWriter.create(held.journal_path(held.schedule[0].id), held.make_opened(held.schedule[0])) as journal:
         journal.append(Reassigned(seat="judge", specs=("command:touch marker", "rehearse:anthropic:claude-opus-5")))
     run = small_tournaments.run_tournament(held)
@@ -380,7 +396,7 @@ def test_a_folder_is_enough_elsewhere(here: Path) -> None:
     """The folder holds all that a run needs: format, prompts' digests and topics. A format of one's own may be gone."""
     loader.copy_format("panel", "mine", "")
     held = small_tournaments.tournament(topics=1, format="./mine")
-    __import__("shutil").rmtree("mine")
+    shutil.rmtree("mine")
     loaded = folder.load("held")
 
     assert loaded.schedule == held.schedule and set(statuses(small_tournaments.run_tournament(loaded))) == {"complete"}

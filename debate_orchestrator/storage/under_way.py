@@ -38,12 +38,21 @@ def remove_note(folder: str) -> None:
 def must_be_run_here(journal: str, *, awaits_replies: bool = False) -> None:
     """As `must_not_be_elsewhere`, for one debate, which may be in the folder of a tournament; where it awaits replies,
     as `must_not_be_in_batches` too."""
-    debates = os.path.dirname(os.path.realpath(journal))
-    if os.path.basename(debates) == DEBATES:
-        folder = os.path.relpath(os.path.dirname(debates))
+    if folder := _folder_above(journal):
         must_not_be_elsewhere(folder)
-        if awaits_replies and os.path.lexists(os.path.join(folder, SPEC)):  # a user's file may have that name elsewhere
-            must_not_be_in_batches(folder)
+    if awaits_replies and (folder := tournament_of(journal)):  # a user's file may have that name elsewhere
+        must_not_be_in_batches(folder)
+
+
+def tournament_of(journal: str) -> str:
+    """The folder of the tournament that a journal is in; empty if it is in none."""
+    folder = _folder_above(journal)
+    return folder if folder and os.path.lexists(os.path.join(folder, SPEC)) else ""
+
+
+def _folder_above(journal: str) -> str:
+    debates = os.path.dirname(os.path.realpath(journal))
+    return os.path.relpath(os.path.dirname(debates)) if os.path.basename(debates) == DEBATES else ""
 
 
 def has_batches(folder: str) -> bool:
