@@ -19,6 +19,7 @@ from reply_codes import code_of, signed
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.phases import MIRRORED
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import Condition, Field, ShapeContext
 from debate_orchestrator.core.state import DebateState
@@ -203,6 +204,7 @@ def debating(debate: DebateState, **settings: Any) -> DebateState:
         *[("Hire a pro", "A pro", ""), ("Use it", "A pro", ""), ("A variant, not B", "A", ""), ("Buy Pros", "Pro", "")],
         *[("Researchers B and A", "Researcher A", ""), ("Hire researcher A", "Researcher A (Pro)", "a")],
         *[("Buy the iPhone15Pro", "the Pro", ""), ("An iPhone ProMax", "Pro", ""), ("A PROfessional", "Pro", "")],
+        *[("Drug a helps more", "A", "a"), ("Drug a helps more than c", "A", ""), ("A doesn't ship", "A", "")],
         *[("XSPro", "Pro", ""), ("华为Pro", "Pro", ""), ("IMPROVE Promo icons", "Pro", "a"), ("Both", "Both won", "")],
     ]
 )
@@ -221,17 +223,45 @@ def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, str]) -> 
         other = "a" if side == "b" else "b"
         scores = {written: SCORES, other: dict.fromkeys(SCORES, 6)}
         with nullcontext() if side else pytest.raises(BadReply, match=r"scores"):
-            assert read(dumped(debate, BALLOT | {"scores": scores}), debate).data["scores"][side] == SCORES
+            given = BALLOT | {"scores": scores, "winner": side}
+            assert read(dumped(debate, given), debate).data["scores"][side] == SCORES
 
 
 @for_each(["B won", "Winner: B", "B wins", "the winner B", "B is the winner"])
 def test_who_won_is_not_who_conceded(written: str) -> None:
-    """Words that say who won are read in the field for the winner alone."""
-    with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
-        read(dumped(ROUND, BALLOT | {"conceded": written}), ROUND)
-    assert read(dumped(ROUND, BALLOT | {"conceded": "the Con side"}), ROUND).data["conceded"] == "b"
+    """Words that say who won are read in the field for the winner alone. Who conceded is read from a whole name."""
+    for conceded in (written, "B", "(b)", "side B", "Con", "the Con side"):
+        with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
+            read(dumped(ROUND, BALLOT | {"conceded": conceded}), ROUND)
+    for conceded in ("b", "Researcher B", "**researcher b** (Con)"):
+        assert read(dumped(ROUND, BALLOT | {"conceded": conceded}), ROUND).data["conceded"] == "b"
     if written != "the winner B":
-        assert read(dumped(ROUND, BALLOT | {"winner": written}), ROUND).data["winner"] == "b"
+        assert read(dumped(ROUND, BALLOT | ballot_fields(4, 8, winner=written)), ROUND).data["winner"] == "b"
+
+
+AHEAD, AHEAD_MIRRORED = (
+    play_debate(1, 1, {"1.verdict.judge": ballot_fields(8, 4, rounds=1), f"1.verdict.judge{MIRRORED}": ballot_fields(
+        4, 8, rounds=1)}, until=f"final.verdict.judge{end}", mirror=bool(end)) for end in ("", MIRRORED)
+)  # fmt: skip
+"""Before a judge's verdict, with side a ahead on its ballots."""
+
+
+@for_each(["B", "Con", "side b wins"])
+def test_a_short_word_for_the_side_with_fewer_points_is_not_read(written: str) -> None:
+    """It may mean what is debated, and is asked for again, on a ballot with scores and after the judge's own ballots. A
+    key or a name may contradict the scores."""
+    last_due = dataclasses.replace(AHEAD_MIRRORED, due=AHEAD_MIRRORED.due[-1:])  # there b is ahead, and a argues Con
+    other = written.replace("B", "A").replace("b", "a")
+    for debate, ballot, behind, word in (
+        (ROUND, BALLOT, "b", written), (AHEAD, VERDICT, "b", written), (last_due, VERDICT, "a", other)
+    ):  # fmt: skip
+        with pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
+            read(dumped(debate, ballot | {"winner": word}), debate)
+        for sure in (behind, f"Researcher {behind.upper()}"):
+            assert read(dumped(debate, ballot | {"winner": sure}), debate).data["winner"] == behind
+    by_letters = {"A": BALLOT["scores"]["b"], "B": BALLOT["scores"]["a"]}
+    with pytest.raises(BadReply, match=r"scores: .* the keys 'A', 'B'"):
+        read(dumped(ROUND, BALLOT | {"scores": by_letters}), ROUND)
 
 
 @for_each(["Yes", "yes", "Not yet.", "not yet"])
@@ -249,6 +279,13 @@ def test_no_concession_is_read_from_words_of_a_position(written: str) -> None:
         with pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
             read(dumped(debate, VERDICT | {"winner": winner}), debate)
     assert read(dumped(debate, VERDICT | {"winner": "the greens"}), debate).data["winner"] == "a"
+    for b in ("A draw", "They drew a tie", "It ends in ties"):  # so may words for a tie
+        debate = debating(FINAL, positions={"a": "Paris wins", "b": b})
+        for winner in ("Draw", "the draw", "Draw won", "tied", "Tie"):
+            with pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
+                read(dumped(debate, VERDICT | {"winner": winner}), debate)
+        given = VERDICT | {"winner": "tie", "strength": None}
+        assert read(dumped(debate, given), debate).data["winner"] == "tie"
 
 
 def test_the_answer_to_an_issue_is_no_side() -> None:

@@ -30,7 +30,7 @@ _NO_NOUN = (
     r"now|per|rather|shall|she|should|since|so|still|than|that|the|then|there|therefore|they|this|"
     r"though|thus|to|today|tomorrow|too|twice|under|until|upon|versus|via|vs|was|we|were|when|"
     r"where|whereas|which|while|who|whose|why|will|with|without|won|would|yet|you"
-    r")(?![\w-]))"
+    r")(?:n[’']t)?(?![\w-]))"
 )
 """The beginning of a word that follows a name, and no article."""
 _PAST = (
@@ -49,6 +49,8 @@ _ARTICLE = (
     rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed|ly)(?![\w’'-]))[^\W\d_]{{2,}}))"
     rf"|{_SMALL_ARTICLE}"
 )
+_NEXT_LETTER = r"(?<![\w’'&.])[cdCD](?![\w’'&+#]|\.\w)"
+"""A letter that stands alone as `a` would. Where `drug c` is debated, `drug a` is no article."""
 _MAX_SHORT = 300
 """Characters of a text in which a capital A is never taken for an article: `A variant`, as a position, may be one of
 several variants."""
@@ -71,7 +73,10 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
     letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
     tags = "|".join(map(_tag_pattern, seats))
     has_name = any(_has_word(name[0], texts) for name in names)
-    has_letter = any(_has_letter(letters, _without_articles(text)) or re.search(tags, text) for text in texts)
+    names_by_letters = any(re.search(_NEXT_LETTER, text) for text in texts)
+    without_articles = texts if names_by_letters else [*map(_without_articles, texts)]
+    has_letter = any(_has_letter(letters, text) for text in without_articles)
+    has_letter = has_letter or any(re.search(tags, text) for text in texts)
     has_letter = has_letter or bool(has_name and ends and _has_letter({*letters, *ends}, "\n".join(texts)))
     found = {seat.label for seat in seats if seat.label and _has_word(seat.label, texts)}
     found |= {seat.name for seat in seats if has_name and (has_letter or not ends)}

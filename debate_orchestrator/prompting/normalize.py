@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from debate_orchestrator.core.phases import OUTCOMES
 from debate_orchestrator.core.shape import (
     MAX_ITEMS,
     Field,
@@ -27,7 +28,9 @@ _COUNTED = frozenset({"scores", "winner", "label", "score", "probability", "conv
 """Fields that decide a debate: one that is not asked for is reported, and never left out."""
 _DROPPED = "dropped, since there is no such turn"
 MAX_CHANGES = 40
-_SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
+_SYNONYMS = {
+    "tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",), "consensus": ()
+}  # fmt: skip
 """Option of a choice to what it is called otherwise."""
 _JOINED_IDS = re.compile(r"""["“”,]""")
 _NUMBER = re.compile(
@@ -68,10 +71,12 @@ def normalize(
     shape_context: ShapeContext,
     meanings: Mapping[str, str],
     positions: Iterable[str] = (),
+    names: Collection[str] = (),
 ) -> NormalizedReply:
     """A reply of this shape, normalized, as a copy. `meanings` are the phrases for sides, each with the side that it
-    means, or with "" if it may mean something else; `positions` are those of them that are the sides' positions."""
-    normalizer = _Normalizer(shape_context, meanings, positions)
+    means, or with "" if it may mean something else; `positions` are those of them that are the sides' positions, and
+    `names` their whole names."""
+    normalizer = _Normalizer(shape_context, meanings, positions, names)
     data = normalizer.object(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
     return NormalizedReply(data, [*normalizer.changes, *([f"and {more} more changes"] if more else [])])
@@ -99,8 +104,14 @@ def unwrap(value: Any, names: Iterable[str], other_names: Iterable[str]) -> tupl
 class _Normalizer:
     """Normalizes one reply, and keeps the changes so far."""
 
-    def __init__(self, shape_context: ShapeContext, meanings: Mapping[str, str], positions: Iterable[str]):
-        self.shape_context, self.meanings = shape_context, meanings
+    def __init__(
+        self,
+        shape_context: ShapeContext,
+        meanings: Mapping[str, str],
+        positions: Iterable[str],
+        names: Collection[str],
+    ):
+        self.shape_context, self.meanings, self.names = shape_context, meanings, names
         # `Yes`, `false` or `Not yet` also say whether a side conceded at all, and answer the question of an issue.
         self.no_names = frozenset((*_FLAGS, *positions))
         self.changes: list[str] = []
@@ -183,7 +194,7 @@ class _Normalizer:
                 return _number(value, field.min, field.max, integer=field.integer)
             case "choice":
                 item = value[0] if isinstance(value, list) and len(value) == 1 else value
-                return self._option(field, item, of_winner=where.rpartition(".")[2] == "winner")
+                return self._option(field, item, where.rpartition(".")[2])
             case "turn":
                 return self._turn(value)
             case "text" if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
@@ -231,16 +242,18 @@ class _Normalizer:
         turn_id = value.strip(" `'\"[]().").casefold() if isinstance(value, str) else ""
         return turn_id if turn_id in self.shape_context.turn_ids else None
 
-    def _option(self, field: Field, value: Any, *, of_winner: bool = False) -> str | None:
+    def _option(self, field: Field, value: Any, name: str = "") -> str | None:
         if not isinstance(value, str):
             return None
         options = field.options or self.shape_context.sides
         if value in options:
             return value
         whole, sides = plain_phrase(value) or "", self.shape_context.sides
-        name = whole.removeprefix("the ")
-        words = _OF_WINNER.sub("", whole).removeprefix("the ") if of_winner else name
-        names_none = field.optional or field.per_issue or words != name or words in _NO_WINNER
+        if name == "conceded":  # it ends a debate, and is rare
+            return self.meanings.get(whole) or None if whole in self.names else None
+        bare = whole.removeprefix("the ")
+        words = _OF_WINNER.sub("", whole).removeprefix("the ") if name == "winner" else bare
+        names_none = field.optional or field.per_issue or words != bare or words in _NO_WINNER
         readings = {words, whole, value.strip()} - (self.no_names if names_none else set())
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
         meant = {meanings[text] for text in readings & meanings.keys()}
@@ -278,6 +291,14 @@ def _number(value: Any, minimum: float | None, maximum: float | None, *, integer
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if integer and isinstance(value, float) and value.is_integer() else value
+
+
+def outcome_phrases(debated: str) -> Iterator[str]:
+    """The phrases for outcomes that may mean something that is debated, such as the position `It ends in a draw`."""
+    for outcome in OUTCOMES:
+        phrases = (outcome, *_SYNONYMS[outcome])
+        if re.search(rf"\b(?:{'|'.join(phrases)})[snd]?\b", debated, re.IGNORECASE):
+            yield from phrases
 
 
 def phrase(text: str) -> str:

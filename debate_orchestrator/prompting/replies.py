@@ -8,15 +8,17 @@ with all problems at once. What the first two changed is recorded beside the rep
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Declined, Rejected, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.phases import RAPPORTEUR, Turn
+from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.verdict import leader, read_ballot, score_totals
 from debate_orchestrator.core.visible_text import VisibleText
 from debate_orchestrator.prompting.json_object import (
     FoundObject,
@@ -25,7 +27,7 @@ from debate_orchestrator.prompting.json_object import (
     OnlyPrivateReasoning,
     find_object,
 )
-from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, phrase, unwrap
+from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, outcome_phrases, phrase, unwrap
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, ReplyCouldBeBetter, first_few, short_repr
@@ -104,8 +106,11 @@ def parse_reply(
         json_object, is_stored = (recorded_outcome.data, list(recorded_outcome.changes)), True
     else:
         json_object, is_stored = _find_object(turn.id, reply.text, code), False
-    reading = _normalize_object(debate, turn, shape, json_object, is_stored=is_stored)
-    problems = check(shape, reading.value, schedule.shape_context(debate, turn))
+    for short_words_count in (True, False):
+        reading = _normalize_object(debate, turn, shape, json_object, is_stored, short_words_count=short_words_count)
+        problems = check(shape, reading.value, schedule.shape_context(debate, turn))
+        if problems or not _is_winner_behind(debate, turn, reading.value):
+            break
     if problems:
         raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
     if recorded_outcome is None and not last and reply.spec != model_spec.HUMAN:
@@ -121,7 +126,7 @@ def rejected_event(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = 
 
 
 def _normalize_object(
-    debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject, *, is_stored: bool
+    debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject, is_stored: bool, *, short_words_count: bool
 ) -> NormalizedReply:
     """The reading of a structured reply from the object that was found in it, or that is stored in a journal."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
@@ -130,7 +135,10 @@ def _normalize_object(
     private = ["private reasoning in the texts left out"] if public != bare else []
     positions = debate.opened.settings.positions.values()
     own_words = [words for position in positions for words in (phrase(position), position.strip())]
-    reading = normalize(shape, public, shape_context, _sides(debate, turn), own_words)
+    seats = [debate.format.seats[side] for side in debate.format.sides]
+    names = {phrase(f"{seat.name} {label}") for seat in seats for label in ("", *(other.label for other in seats))}
+    meanings = _sides(debate, turn, short_words_count=short_words_count)
+    reading = normalize(shape, public, shape_context, meanings, own_words, names)
     return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
 
 
@@ -142,10 +150,24 @@ def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) 
         raise ReplyCouldBeBetter([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
 
 
-def _sides(debate: DebateState, turn: Turn) -> dict[str, str]:
+def _is_winner_behind(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> bool:
+    """Whether a valid ballot declares a winner that has fewer points on it, or on all ballots of the judge so far."""
+    sides = debate.format.sides
+    if turn.role != JUDGE or ballot.get("winner") not in sides:
+        return False
+    if "scores" in ballot:
+        scores = read_ballot(ballot, sides, debate.weights, {}).scores
+    else:
+        own_ballots = [earlier.id for earlier in schedule.own_ballot_turns(debate, turn)]
+        totals = score_totals(tally.results_of(debate, own_ballots), sides)
+        scores = debate.mirror.keys(totals) if turn.mirrored else totals
+    return leader(scores) not in (ballot["winner"], TIE)
+
+
+def _sides(debate: DebateState, turn: Turn, *, short_words_count: bool) -> dict[str, str]:
     """Each phrase for a side in a reply to this turn, to the side that it means; to "" where it may mean the other, or
-    what is debated. Where that could have any word for a side, only a position, a name with its label, and a name that
-    is not debated are sure. Tags are words of any kind."""
+    what is debated. Where that could have any word for a side, or short words do not count, only a position, a name
+    with its label, and a name that is not debated are sure. Tags are words of any kind."""
     format, positions, in_doubt = debate.format, debate.opened.settings.positions, debate.plan.words_in_doubt
     meanings: dict[str, str] = {}
     for side in format.sides:
@@ -153,9 +175,10 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, str]:
         name, label, tag = format.name_of(side), format.seats[actual_side].label, format.seats[side].tag
         short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
-        own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short}
+        own = {phrase(tag): ""} | {phrase(text): side if short_words_count and not in_doubt else "" for text in short}
         own |= {phrase(text): side for text in (*sure, positions[actual_side])} | {positions[actual_side].strip(): side}
         meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
+    meanings |= dict.fromkeys(outcome_phrases("\n".join((debate.opened.settings.topic, *positions.values()))), "")
     return {text: meaning for text, meaning in meanings.items() if text}
 
 
