@@ -131,7 +131,9 @@ def test_robots_are_asked_once(site: Site) -> None:
 
     async def visits() -> None:
         await asyncio.gather(fetcher.fetch(site.url("/")), fetcher.fetch(site.url("/?again")), return_exceptions=True)
-        for path in ("/secret/page", "/a/../secret", "/./%73ecret", "//secret", "/a/.%2E//secret", "/a/..%2fsecret"):
+        paths = "/secret/page", "/a/../secret", "/./%73ecret", "//secret", "/a/.%2E//secret", "/a/..%2fsecret"
+        paths += "/a/..;v=1/secret", "/;x/secret", "/a%5C..%5Csecret", "//secret/x%2f..%2f..%2fopen"
+        for path in paths:
             with pytest.raises(Blocked, match=r"^robots.txt forbids it$"):
                 await fetcher.fetch(site.url(path))
         await fetcher.fetch(site.url("/secret/.././?../secret"))
@@ -235,11 +237,33 @@ def test_the_group_that_names_this_program_counts(case: tuple[str, bool]) -> Non
     assert RobotsRules(GROUPS).allow(target) is allowed
 
 
-def test_rules_are_limited() -> None:
-    """A group of many programs with as many rules, each of which would be made for each program, is refused."""
-    names, rules = "user-agent: x\n" * 1_000, "allow: /\n" * 1_000
-    with pytest.raises(ValueError, match="too many rules"):
-        RobotsRules(names + rules)
+OTHERS = "Disallow: /\nUser-agent: *\nDisallow:"
+
+
+@for_each(
+    [
+        ("User-agent: Debate-Orchestrator/0.1 (+https://x)\nDisallow: /", False),
+        ("useragent debate-orchestrator*\nDissallow /", False),
+        ("User-agent: debate-orchestrator\nCrawl-delay: 5\nUser-agent: * # all\nDisallow: /", False),
+        ("User-agent: *\nDisallow: /\nUser-agent: debate\nAllow: /", False),
+        (f"User-agent: debate\n{OTHERS}", True),
+        (f"User-agent: *bot*\n{OTHERS}", True),
+        (f"User-agent: other\nUser-agent:\n{OTHERS}", True),
+    ]
+)
+def test_the_name_of_a_program_counts_and_not_its_version(case: tuple[str, bool]) -> None:
+    """As in RFC 9309: the name is compared whole, without what follows it, and groups end at rules alone."""
+    text, allowed = case
+    assert RobotsRules(text).allow("/x") is allowed
+
+
+def test_many_programs_and_rules_are_read_in_time() -> None:
+    """A group of many programs with as many rules makes no rule for each program."""
+    names = "".join(f"user-agent: x{number}\n" for number in range(15_000))
+    rules = "".join(f"allow: /{number}$\n" for number in range(15_000))
+    begun = time.process_time()
+    assert RobotsRules(f"{names}{rules}user-agent: *\ndisallow: /x").allow("/x") is False
+    assert time.process_time() - begun < 3
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,15 @@ def _target(path: str, query: str) -> str:
     return quote(path, safe="/!$&'()*+,;=:@~%") + ("?" + quote(query, safe="/!$&'()*+,;=:@~%?[]") if query else "")
 
 
-def as_served(target: str) -> str:
-    """A target as many servers read it: escaped slashes are slashes, and several in a row are one."""
+def readings(target: str) -> set[str]:
+    """A target as servers may read it: as it is sent; several slashes in a row as one; escaped slashes and backslashes
+    as slashes too; and that without the parameters of segments (`;...`)."""
     path, mark, query = target.partition("?")
-    path = _without_dot_segments(re.sub("/+", "/", unquote(path, "latin-1")))
-    return quote(path, safe="/!$&'()*+,;=:@~", encoding="latin-1") + mark + query
+    paths = {path, re.sub("/+", "/", path)}
+    for encoded in (path, re.sub(";[^/]*", "", path)):
+        decoded = _without_dot_segments(re.sub(r"[/\\]+", "/", unquote(encoded, "latin-1")))
+        paths.add(quote(decoded, safe="/!$&'()*+,;=:@~", encoding="latin-1"))
+    return {reading + mark + query for reading in paths}
 
 
 def _without_dot_segments(path: str) -> str:

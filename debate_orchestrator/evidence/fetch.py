@@ -163,8 +163,6 @@ MAX_SIZE = 5_000_000
 """Bytes that a page may have after decompression."""
 MAX_ROBOTS_SIZE = 500 * 1024
 """Bytes that a robots.txt may have: the least that RFC 9309 (2.5) permits."""
-MAX_ROBOTS_RULES = 500_000
-"""Its lines, multiplied by the programs it names: Protego makes each rule once for every program of a group."""
 REDIRECTS = 5
 MAX_REQUESTS = 4
 MAX_READERS = 2
@@ -287,31 +285,35 @@ class Fetcher:
                 raise  # the page would fail in the same way
             return Blocked(f"its robots.txt can't be read ({error.why})")
         if response.status == 200:
-            try:
-                return await asyncio.to_thread(RobotsRules, response.body.decode("utf-8", "replace"))
-            except ValueError as error:
-                return Blocked(f"its robots.txt can't be read ({error})")
+            return await asyncio.to_thread(RobotsRules, response.body.decode("utf-8", "replace"))
         if 400 <= response.status < 500 and response.status != HTTPStatus.TOO_MANY_REQUESTS:
             return RobotsRules("")
         return Blocked(f"its robots.txt can't be read ({_status_text(response.status)})")
 
 
+_ROBOTS_LINE = re.compile(r"\s*(?:(user[ -]?agent)|allow|di\w*w)(?:\s*:\s*|\s+|\Z)(\*(?!\S)|[a-z_-]*)", re.IGNORECASE)
+"""A line of robots.txt that is a rule, also a misspelt one, or names a program."""
+
+
 class RobotsRules:
-    """The rules of one host's robots.txt. Raises ValueError if they are too many."""
+    """The rules of one host's robots.txt."""
 
     def __init__(self, text: str):
         from protego import Protego
 
-        programs = len(re.findall("user[^a-z]*agent", text, re.IGNORECASE))
-        if programs * len(text.splitlines()) > MAX_ROBOTS_RULES:
-            raise ValueError("it has too many rules")
-        self._rules: Any = Protego.parse(text.removeprefix("\ufeff"))
+        # Protego ends a group at any other line, and compares names in part and with their versions, which is not what
+        # RFC 9309 (2.2.1) says. Of a group of many programs it would make each rule once for every one.
+        lines = list[str]()
+        for line in text.removeprefix("\ufeff").splitlines():
+            if match := _ROBOTS_LINE.match(line.partition("#")[0]):
+                name = match[2].lower() if match[2].lower() in ("*", NAME) else "other"
+                lines.append(f"User-agent: {name}" if match[1] else line)
+        self._rules: Any = Protego.parse("\n".join(lines))
 
     def allow(self, target: str) -> bool:
-        """Whether this program may fetch a path, with its query, as it is written and as servers may read it."""
+        """Whether this program may fetch a path, with its query, however servers read it."""
         # A whole URL: of a bare path that begins with // Protego would take the first part for a host.
-        forms = {target, addresses.as_served(target)}
-        return all(self._rules.can_fetch(f"https://host{form}", NAME) for form in forms)
+        return all(self._rules.can_fetch(f"https://host{form}", NAME) for form in addresses.readings(target))
 
 
 def _status_text(status: int) -> str:
