@@ -15,6 +15,7 @@ import chat_batches
 import pytest
 import small_tournaments
 from chat_batches import ChatBatches
+from conftest import Run
 from messages_server import Server
 from reply_codes import coded
 from small_tournaments import OPUS, runner, statuses
@@ -135,19 +136,29 @@ def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) 
     assert sum(costs_of(fold(events)).total.unpriced_calls for events in journals(held)) == 0
 
 
-def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
+def test_a_plain_run_takes_earlier_batches(debate: Run, server: Server) -> None:
     """Without batches of its own, a run takes the results of an earlier run's and makes only the other calls. A debate
-    that is resumed alone would ask for them again: that is refused, with the command that takes them."""
+    that is resumed alone, and workers, would ask for them again: that is refused, with the command that takes them,
+    and only while a call is in a batch."""
     held = small_tournaments.tournament(topics=1, rehearse=False)
     stopped(held, server)
     begun = len(server.batch_paid)
     with pytest.raises(BadSettings, match="are in batches") as refused:
         asyncio.run(resume(held.journal_path(held.schedule[0].id)))
     assert f"`debate tournament resume {held.folder}`" in str(refused.value) and server.requests == []
+    by_workers = ("tournament", "resume", held.folder, "--cluster", "postgresql://nobody@127.0.0.1:1/none")
+    assert "are in batches" in debate(*by_workers).err
     run = small_tournaments.run_tournament(held, batches=batches(held, creates_batches=False))
 
     assert set(statuses(run)) == {"complete"} and len(server.batch_paid) == begun
     assert len(server.requests) == len(held.schedule) * CALLS - begun == calls_of(held) - begun
+
+    alone = Path(held.journal_path(held.schedule[0].id))
+    sent = max(n for n, event in enumerate(read(alone).events) if isinstance(event, BriefSent))
+    alone.write_bytes(b"".join(alone.read_bytes().splitlines(keepends=True)[: sent + 1]))  # of a call of its own
+    assert "can't be reached" in debate(*by_workers).err
+    asyncio.run(resume(alone))
+    assert fold(read(alone).events).complete
 
 
 @pytest.mark.slow

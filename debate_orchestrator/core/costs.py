@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -99,6 +101,23 @@ def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
 def calls_under_way(debate: DebateState, turn_id: str) -> list[BriefSent]:
     """Each `BriefSent` of a turn of which the journal has no outcome, the latest one last."""
     return [sent for sent, outcome in _paired(debate.turn_events.get(turn_id, ())) if sent and outcome is None]
+
+
+def call_id(debate: DebateState, turn: str, model: str, brief: str) -> str:
+    """The id of the next call of a turn in any batch: the same until its result is in the journal. `brief` is the
+    brief's digest."""
+    results = len(debate.rejected_replies(turn)) + len(debate.failed_calls(turn))
+    parts = [debate.opened.nonce, turn, model, brief, results]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
+
+
+def awaited_calls(debate: DebateState) -> list[str]:
+    """The `call_id` of each call under way of the turns that are due."""
+    return [
+        call_id(debate, turn.id, sent.spec, sent.brief_digest)
+        for turn in debate.due
+        for sent in calls_under_way(debate, turn.id)
+    ]
 
 
 _Outcome = CallFailed | ReplyEvent

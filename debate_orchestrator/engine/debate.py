@@ -17,7 +17,7 @@ from types import TracebackType
 from pydantic import ValidationError
 
 from debate_orchestrator.core import rapporteur, schedule
-from debate_orchestrator.core.costs import calls_under_way
+from debate_orchestrator.core.costs import awaited_calls
 from debate_orchestrator.core.events import (
     MAX_QUESTION_LENGTH,
     Event,
@@ -182,7 +182,7 @@ def continue_debate(
             new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
         risks_found = risks.of_journal_name(path)
         if (events or new_state.due) and new_state.opened.earlier_debate is None:
-            must_be_run_here(path, awaits_replies=any(calls_under_way(new_state, turn.id) for turn in new_state.due))
+            must_be_run_here(path, awaited_calls(new_state))
         if new_state.due:
             risks_found += risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
         require_consent(session.journal, risks_found)

@@ -4,9 +4,11 @@ they were run here: a note that workers of a database may have them, and the rec
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Collection
 
 from debate_orchestrator.storage.files import write_new
-from debate_orchestrator.util.data import error_text, name_of, open_regular
+from debate_orchestrator.util.data import error_text, name_of, open_regular, read_regular
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.redact import redact
@@ -17,6 +19,8 @@ SPEC, DEBATES, CLUSTER, BATCHES = "tournament.json", "debates", "cluster.txt", "
 _HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
 """The first line of the note, without which the file is a person's. The second is the address of the database. It is
 shown and compared, and stands in no command to copy: a folder from elsewhere must not choose where a password goes."""
+_CALL = re.compile(rb"(?<![0-9a-f])[0-9a-f]{48}(?![0-9a-f])")
+"""The id of a call in the record of batches."""
 _MAX_LENGTH = 4_096
 """Bytes of the note that are read."""
 
@@ -35,13 +39,13 @@ def remove_note(folder: str) -> None:
         os.unlink(os.path.join(folder, CLUSTER))
 
 
-def must_be_run_here(journal: str, *, awaits_replies: bool = False) -> None:
-    """As `must_not_be_elsewhere`, for one debate, which may be in the folder of a tournament; where it awaits replies,
-    as `must_not_be_in_batches` too."""
+def must_be_run_here(journal: str, awaited_calls: Collection[str] = ()) -> None:
+    """As `must_not_be_elsewhere` and `must_not_be_in_batches`, for one debate, which may be in the folder of a
+    tournament."""
     if folder := _folder_above(journal):
         must_not_be_elsewhere(folder)
-    if awaits_replies and (folder := tournament_of(journal)):  # a user's file may have that name elsewhere
-        must_not_be_in_batches(folder)
+    if folder := tournament_of(journal):  # a user's file may have the name of the record elsewhere
+        must_not_be_in_batches(folder, awaited_calls)
 
 
 def tournament_of(journal: str) -> str:
@@ -61,9 +65,17 @@ def has_batches(folder: str) -> bool:
     return os.path.lexists(path) and os.lstat(path).st_size > 0
 
 
-def must_not_be_in_batches(folder: str) -> None:
-    """Raises BadSettings, with the command that takes them, if batches may have calls of a folder's tournament."""
-    if has_batches(folder):
+def must_not_be_in_batches(folder: str, calls: Collection[str]) -> None:
+    """Raises BadSettings, with the command that takes them, if batches may have any of these calls of a folder's
+    tournament, by their ids. Raises BadFile if the record of batches can't be read."""
+    if not calls or not has_batches(folder):
+        return
+    path = os.path.join(folder, BATCHES)
+    try:
+        recorded = {*_CALL.findall(read_regular(path))}
+    except OSError as error:
+        raise BadFile(f"Can't read {name_of(path)} ({error_text(error)}).", hint="make it readable") from None
+    if any(call.encode() in recorded for call in calls):
         problem = "calls of this tournament are in batches, and would be paid for again outside of them."
         raise BadSettings(problem, hint=f"`{command('tournament resume', folder)}`, which takes them")
 

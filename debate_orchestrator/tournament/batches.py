@@ -10,16 +10,13 @@ takes its result. A call that a batch does not answer is made again alone.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from debate_orchestrator.core.costs import calls_under_way
+from debate_orchestrator.core.costs import call_id, calls_under_way
 from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import cast_providers, registry
@@ -344,11 +341,3 @@ class BatchedProvider(Provider):
 
     async def close(self) -> None:
         await self._direct.close()
-
-
-def call_id(debate: DebateState, turn: str, model: str, brief: str) -> str:
-    """The id of the next call of a turn in any batch: the same until its result is in the journal. `brief` is the
-    brief's digest."""
-    results = len(debate.rejected_replies(turn)) + len(debate.failed_calls(turn))
-    parts = [debate.opened.nonce, turn, model, brief, results]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]

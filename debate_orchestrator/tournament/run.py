@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core import schedule
+from debate_orchestrator.core.costs import awaited_calls
 from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
 from debate_orchestrator.core.fold import CurrentState
@@ -154,6 +155,8 @@ class TournamentRun:
         self.limiters = Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
+        self.awaited_calls: set[str] = set()
+        """The ids of the calls whose results the journals lacked when they were read."""
         self.lost_count = 0
         """Replies that could not be saved; each was reported."""
         self._failures: Counter[str] = Counter()
@@ -174,7 +177,9 @@ class TournamentRun:
             with declared_prices(self.tournament.spec):
                 events = read(path, follow=False).events
                 self.tournament.must_belong(scheduled, events)
-                self._record_status(scheduled, CurrentState(stored_state(path, events)))
+                current = CurrentState(stored_state(path, events))
+                self._record_status(scheduled, current)
+                self.awaited_calls |= {*awaited_calls(current.state)}
         except UserError as error:
             self.statuses[scheduled.id] = unusable(error, DebateStatus("stopped"))
 

@@ -198,9 +198,9 @@ def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str)
     from debate_orchestrator.tournament.cluster.database import must_be_installed
 
     folder = run.tournament.folder
-    must_not_be_in_batches(folder)
     must_be_installed()
     run.read_journals()
+    must_not_be_in_batches(folder, run.awaited_calls)
     numbers, interrupted = coroutines.run(_queue_and_watch(run, arguments, url))
     resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(url)}"
     return _end(run, numbers, arguments, resume, interrupted=interrupted)
