@@ -11,6 +11,7 @@ import scripted_replies
 from corpus import for_each
 from debates import DECLINE, entries, one_agent, play_events, report_model, script_of
 
+from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import EarlierDebate, Event, Noted, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
@@ -178,8 +179,14 @@ def test_stand_ins_do_not_count_beside_a_real_judge() -> None:
 
 @pytest.mark.parametrize(("first", "last"), [(STAND_IN, REAL), (REAL, STAND_IN)])
 def test_rounds_that_do_not_count_are_not_in_the_table(first: str, last: str) -> None:
-    """A total is the sum of the rounds above it, also where a stand-in had the judge's seat for a part of them."""
-    events = play_events(rounds=2, cast={"a": (REAL,), "b": (REAL,), "judge": (first,)})
+    """A total is the sum of the rounds above it, also where a stand-in had the judge's seat for a part of them. Nor do
+    their rulings on issues count."""
+    words = {
+        f"_{n}_verdict_judge": scripted_replies.ballot(7, 6, rounds=2, issues={"I1": side}, dry=None)
+        for n, side in ((1, "a"), (2, "b"))
+    }
+    cast = {"a": (REAL,), "b": (REAL,), "judge": (first,)}
+    events = play_events(script_of(**words), rounds=2, issues=("Which one?",), cast=cast)
     index = next(n for n, event in enumerate(events) if getattr(event, "turn_id", "").startswith("2."))
     given = [
         event.model_copy(update={"reply": event.reply.model_copy(update={"spec": last})})
@@ -189,6 +196,7 @@ def test_rounds_that_do_not_count_are_not_in_the_table(first: str, last: str) ->
     ]
     events = [*events[:index], Reassigned(seat="judge", specs=(last,)), *given]
     report = build_report(entries(events))
+    assert rapporteur.issue_standings(fold(events)) == {"I1": "a" if first == REAL else "b"}
     scores = [line.text for line in announcements(fold(events)) if line.kind == "scores"]
     assert scores[0 if last == REAL else 1] == f"Round {1 if last == REAL else 2}: no ballot counts."
     assert [round_report.result is not None for round_report in report.rounds] == [first == REAL, last == REAL]

@@ -65,7 +65,7 @@ def issue_rulings(debate: DebateState, round: int) -> list[dict[str, str]]:
     """Issue to who has the better of it, by each judge of a round whose ballot says so. A judge who saw the debate
     twice rules on the issues on which both ballots agree."""
     rulings = []
-    for vote in _round_votes(debate, round):
+    for vote in votes(debate, round):
         if not vote.absent:
             first, *others = map(_rulings, _ballots_of(debate, vote))
             agreed = (issue for issue in first if all(other.get(issue) == first[issue] for other in others))
