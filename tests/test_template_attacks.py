@@ -250,6 +250,16 @@ def test_a_format_that_takes_too_long_is_reported(debate: Run, here: Path) -> No
     assert found == ["formats/x/second: the template takes too long, or too much memory."]
 
 
+def test_the_time_of_a_template_includes_reading_its_values() -> None:
+    """A template that does little, over so much data that reading it takes long, is measured with that."""
+    values = {"heard": [{"text": "word"}] * 500_000}
+    with rendering.measured() as seconds:
+        rendering.render([NAME], {}, FunctionContext(), {NAME: "x"})
+        before = seconds.total()
+        rendering.render([NAME], values, FunctionContext(), {NAME: "x"})
+    assert before < 0.05 < seconds.total()
+
+
 def test_templates_that_take_too_long_only_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """No template is blamed that is within the limits by itself."""
 
