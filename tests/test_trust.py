@@ -240,7 +240,7 @@ def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     "folder",
     (
         *("commands", ".claude/commands/sub", ".opencode/agent", ".github/instructions", ".GitHub/prompts"),
-        *(".kiro/steering/a", ".clinerules", ".junie/a", ".roo/rules"),
+        *(".kiro/steering/a", ".clinerules", ".junie/a", ".roo/rules", ".kilocode/rules-code", ".factory/droids"),
     ),
 )
 def test_a_working_folder_of_instructions(here: Path, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,10 +49,11 @@ _VARIANT = re.compile(r"(\.(local|override))?\.md\Z", re.IGNORECASE)
 _INSTRUCTION_FOLDERS = frozenset({"agents", "commands", "output-styles", "rules", "skills"})
 """Folders whose every file agents read as instructions."""
 _FOLDERS_IN_HIDDEN = _INSTRUCTION_FOLDERS | frozenset(
-    {"agent", "chatmodes", "command", "instructions", "memories", "modes", "prompts", "steering", "workflows"}
+    {"agent", "chatmodes", "command", "droids", "guidelines", "instructions", "memories", "microagents", "modes"}
+    | {"prompts", "steering", "workflows"}
 )
-"""Folders directly inside a hidden folder whose every file agents read as instructions: `.github/prompts`,
-`.kiro/steering`."""
+"""Folders directly inside a hidden folder whose every file agents read as instructions, also with an ending after `-`:
+`.github/prompts`, `.kiro/steering`, `.roo/rules-code`."""
 _HIDDEN_FOLDERS = frozenset({".clinerules", ".junie"})
 """Hidden folders whose own files agents read as instructions."""
 
@@ -271,7 +272,10 @@ def is_read_as_instructions(path: str) -> bool:
         or stem.casefold() in _INSTRUCTIONS
         or not _INSTRUCTION_FOLDERS.isdisjoint(nearest)
         or not _HIDDEN_FOLDERS.isdisjoint(names)
-        or any(above.startswith(".") and name in _FOLDERS_IN_HIDDEN for above, name in itertools.pairwise(names))
+        or any(
+            above.startswith(".") and not _FOLDERS_IN_HIDDEN.isdisjoint({name, name.partition("-")[0]})
+            for above, name in itertools.pairwise(names)
+        )
     )
 
 
