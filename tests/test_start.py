@@ -261,6 +261,8 @@ def test_a_question_that_is_not_yes_or_no() -> None:
                 "Should an employee ever lose a job?",
                 "Should we sell no guns?",
                 "Should we ever lie?",
+                "Should we seldom eat meat?",
+                "Should they barely tax it?",
                 "Do we need no rules?",
             )
         ),

@@ -414,13 +414,14 @@ def test_a_judge_chooses_for_each_issue() -> None:
     whole = form_fields.value(shape, terms, scores | answers)
     skipped = form_fields.value(shape, terms, scores)
     half = scores | {("issues", "I1"): "a"}
-    asked = {
-        field.name: field for field in form_fields.questions(shape, terms, debate.format, half, with_problems=True)
-    }
+    positions = {"a": "Vendor B", "b": "Vendor\nA"}
+    questions = form_fields.questions(shape, terms, debate.format, positions, half, with_problems=True)
+    asked = {field.name: field for field in questions}
 
     assert whole is not None and whole["issues"] == {"I1": "a", "I2": "even"}
     assert skipped is not None and skipped["issues"] is None
     assert [value for value, _ in asked["field/issues/I2"].options] == ["a", "b", "even", "untouched"]
+    assert asked["field/winner"].options[:2] == (("a", "Researcher A: Vendor B"), ("b", "Researcher B: Vendor A"))
     empty = {name.removeprefix("field/") for name, field in asked.items() if field.may_be_empty}
     assert {"conceded", "justification"} <= empty and not {"winner", "scores/a", "issues/I1"} & empty
     assert not any(re.search(r"\bnull\b", field.label + field.about) for field in asked.values())

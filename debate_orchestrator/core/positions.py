@@ -19,7 +19,10 @@ _SHOULD = re.compile(
     r"(?:should (?P<asked>i|we|you|they)|(?P<stated>i|we|you|they) should) (?P<what>[^?!,;:.]+)[?.]?",
     re.IGNORECASE,
 )
-_NEGATIVE = re.compile(r"\b(?:no|not|n?ever|none|nor|neither|nobody|nothing|any(?:one|body|thing)?)\b", re.IGNORECASE)
+_NEGATIVE = re.compile(
+    r"\b(?:no|not|n?ever|none|nor|neither|nobody|nothing|any(?:one|body|thing)?|seldom|rarely|hardly|barely|scarcely)\b",
+    re.IGNORECASE,
+)
 """A word that a `not` makes something else of: `Should no teacher carry a gun?`"""
 _NEED = re.compile(r"do (?P<who>i|we|you|they) need (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
 _DETERMINER = "the|this|that|these|those|our|my|your|his|her|its|their"

@@ -87,8 +87,8 @@ def _replies(debate: DebateState, setting: str) -> Iterator[StructuredReplyGiven
 
 
 def issue_standings(debate: DebateState) -> dict[str, str]:
-    """Issue to who has the better of it by the ballots of the last round that counts: a side, `even` or `untouched`. In a
-    panel, by most judges; if they are divided, `even`. It is empty if no ballot says."""
+    """Issue to who has the better of it by the ballots of the last round that counts: a side, `even` or `untouched`. In
+    a panel, by most judges; if they are divided, `even`. It is empty if no ballot says."""
     rounds = [n for n in sorted(debate.judged_rounds) if tally.issue_rulings(debate, n)]
     if not rounds or (issues := issue_list(debate)) is None:
         return {}

@@ -196,6 +196,7 @@ class Reviews:
                 reviewed.form.parts(*_BALLOT_PARTS),
                 form.shape_context,
                 format,
+                form.debate.opened.settings.positions,
                 answers,
                 with_problems=bool(problems),
                 wording_of=wording_of,

@@ -270,8 +270,9 @@ def _questions(
         return None
     answers, shape_context = form_fields.typed_answers(form_data), schedule.shape_context(debate, turn)
     computed = person_turns.computed_answers(debate, turn, answers)
+    positions = positions_shown(debate, turn)
     return form_fields.questions(
-        shape, shape_context, debate.format, answers, with_problems=with_problems, computed=computed
+        shape, shape_context, debate.format, positions, answers, with_problems=with_problems, computed=computed
     )
 
 
