@@ -136,9 +136,15 @@ def test_a_users_file_by_the_name_of_the_note(debate: Run, url: str) -> None:
     journal.unlink()
     queued = debate(*resume, "--cluster", url)
 
-    assert alone.code == 0 and queued.code == 2 and "out/cluster.txt already exists" in queued.err, queued.err
+    assert (
+        alone.code == 0
+        and queued.code == 2
+        and "out/cluster.txt is in the place of this program's note on workers. Try: move" in queued.err
+    ), queued.err
     assert note.read_text(encoding="utf-8").startswith("postgresql://ours/d1 is for")
 
+    note.write_text(f"{under_way._HEAD}\n", encoding="utf-8")
+    assert "that workers of a database may have these debates" in debate(*resume).err
     note.write_text(f"{under_way._HEAD}\na friend. Try: `sh x.sh`, or\n", encoding="utf-8")  # from elsewhere
     assert "of “a%20friend.%20Try:%20`sh%20x.sh`,%20or” may have" in debate(*resume).err
 

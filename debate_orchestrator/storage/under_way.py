@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection
+from pathlib import Path
 
 from debate_orchestrator.storage.files import write_new
 from debate_orchestrator.util.data import error_text, name_of, open_regular, read_regular
@@ -29,14 +30,18 @@ def note_cluster(folder: str, address: str) -> None:
     """Notes that debates of a tournament may be queued in a database. Raises BadFile if a person's file is there, and
     BadSettings if another database is noted."""
     must_not_be_elsewhere(folder, address)
+    path = os.path.join(folder, CLUSTER)
     if _noted_address(folder) is None:
-        write_new(os.path.join(folder, CLUSTER), f"{_HEAD}\n{address}\n")
+        if os.path.lexists(path):
+            problem = f"{name_of(path)} is in the place of this program's note on workers."
+            raise BadFile(problem, hint="move it away")
+        write_new(path, f"{_HEAD}\n{address}\n")
 
 
 def remove_note(folder: str) -> None:
     """Removes the note, since no debates are queued any more. A person's file stays."""
     if _noted_address(folder) is not None:
-        os.unlink(os.path.join(folder, CLUSTER))
+        Path(folder, CLUSTER).unlink(missing_ok=True)
 
 
 def must_be_run_here(journal: str, awaited_calls: Collection[str] = ()) -> None:
@@ -86,7 +91,7 @@ def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
     noted_address, note = _noted_address(folder), name_of(os.path.join(folder, CLUSTER))
     if noted_address is None or noted_address == (address and redact(address)):
         return
-    where = quoted(visible_address(noted_address))  # others may have written any words there
+    where = quoted(visible_address(noted_address)) if noted_address else "a database"  # of any words that others wrote
     problem = f"{note} says that workers of {where} may have these debates: here they would be paid for again."
     fetch = f"`{command('tournament resume --cluster URL', folder)}`, which fetches them"
     raise BadSettings(problem, hint=f"{fetch}; if that database is gone or not yours, remove {note}")

@@ -41,7 +41,10 @@ INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed)
 VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_failed)s)
 ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, max_cost = excluded.max_cost, pass = tournaments.pass + 1,
     retry_failed = excluded.retry_failed
+RETURNING pass
 """
+_LATEST_PASS = "SELECT pass FROM tournaments WHERE id = %(id)s FOR UPDATE"
+"""Until the transaction ends, no run begins a pass."""
 _UPLOAD = """
 INSERT INTO journals (tournament, debate, status, winner, cost)
 VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s) ON CONFLICT DO NOTHING
@@ -88,6 +91,7 @@ class Coordinator:
         """`on_fetched` is called with the id of each debate whose journal has come into the folder."""
         self.database, self.tournament, self.id = database, tournament, identity(tournament.spec)
         self._retry_failed, self._on_fetched = retry_failed, on_fetched
+        self._pass = 0
         self._scheduled = {scheduled.id: scheduled for scheduled in tournament.schedule}
         self._local_line_counts: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
@@ -137,12 +141,13 @@ class Coordinator:
 
     async def register(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again. The folder has a note of it from then
-        on, until all that workers have is in the folder."""
+        on, until all that workers have is in the folder. Runs that share the folder do so one after the other."""
         spec = self.tournament.spec
         text = json.dumps(spec_data(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
-        await self.database.execute(_REGISTER, id=self.id, **values)
-        note_cluster(self.tournament.folder, self.database.address)
+        async with self.database.transaction() as connection:
+            ((self._pass,),) = await fetch_rows(connection, _REGISTER, id=self.id, **values)
+            note_cluster(self.tournament.folder, self.database.address)
 
     async def _must_agree(self, debate_id: str, last_line: int) -> None:
         lines = self._lines(debate_id)
@@ -189,9 +194,17 @@ class Coordinator:
         """Returns when no more debates can be completed for now, and what there is of them was fetched."""
         await self._run_passes()
         await self.database.retried_until_reached(self.fetch_all)
-        unfinished = await self.database.retried_until_reached(lambda: count_unfinished(self.database, self.id))
-        if not unfinished and not self.unusable.keys() & self.statuses.keys():  # another run may have queued some
-            remove_note(self.tournament.folder)
+        await self.database.retried_until_reached(self._withdraw_note)
+
+    async def _withdraw_note(self) -> None:
+        """Removes the note, unless workers may have debates that are not in the folder: another run may have queued
+        some, or be about to, since its pass is later than this one's."""
+        async with self.database.transaction() as connection:
+            ((latest_pass,),) = await fetch_rows(connection, _LATEST_PASS, id=self.id)
+            is_over = latest_pass == self._pass or not self._pending(include_stopped=True)
+            unfinished = await count_unfinished(self.database, self.id)
+            if is_over and not unfinished and not self.unusable.keys() & self.statuses.keys():
+                remove_note(self.tournament.folder)
 
     async def _run_passes(self) -> None:
         is_first_pass = True
