@@ -55,6 +55,15 @@ def test_where_it_came_from_is_reported() -> None:
         "The judge's feedback is kept from the debaters.",
         "No source that the debaters cite was looked up.",
     )
+    first = scripted_replies.ballot(winner="A", rounds=2)
+    first["scores"] = {"(a)": first["scores"]["a"], "Researcher B": first["scores"]["b"]}
+    words = script_of(
+        _1_verdict_judge=first, _2_verdict_judge=first, _final_verdict_judge=scripted_replies.final("Pro")
+    )
+    read = (
+        "In ballots, short words were read as sides: “(a)” as Researcher A, “A” as Researcher A, “Pro” as Researcher A."
+    )
+    assert read in report_model(words, rounds=2).provenance
 
 
 def test_what_was_noted_is_reported_once() -> None:
