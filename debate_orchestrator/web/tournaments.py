@@ -113,7 +113,7 @@ def games(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
 
 
 def _result(debate: DebateRow, side: Side) -> Result | None:
-    if not debate.complete or debate.winner is None:
+    if not debate.complete or debate.rehearsed or debate.winner is None:
         return None
     return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
 
