@@ -63,6 +63,8 @@ _MODEL_TAGS = (
 """The tags that models are known to use: a kind, what opens reasoning of that kind, and what closes it."""
 _TOKEN_KINDS = {"channel", "one_bar", "token"}
 """Kinds whose tags are special tokens of a model, which count anywhere."""
+_END_OF_MESSAGE = re.compile(r"<\|end\|>\s{0,80}(?:<\|(?:user|start\|>\s{0,8}user).*)?\Z", re.DOTALL | re.IGNORECASE)
+"""The token that ends a whole message, and what a model writes on as another speaker."""
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
@@ -134,6 +136,7 @@ class PrivateFilter:
 
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
+    text = _END_OF_MESSAGE.sub("", text)
     tags, public, at, position = _tags(tag), list[str](), 0, 0
     private = restarted = False
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0

@@ -181,7 +181,7 @@ def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | 
     if is_speech := debate.shape(turn) is None:
         text = speech_rules.without_private_reasoning(debate, former.reply.text)
     else:
-        text = without_reasoning_around(sanitize.sanitize(former.reply.text), code)
+        text = without_reasoning_around(sanitize.sanitize(former.reply.text))
     return {
         "complaints": (
             *(problem.replace(f"{turn.id}: ", f"{_shown_id(turn)}: ") for problem in former.problems),

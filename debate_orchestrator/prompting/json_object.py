@@ -31,10 +31,15 @@ _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
 _OPENED_FENCE = re.compile(r"(?:\A|\n)[ \t]*```\w*\Z")
-_BRACE = re.compile("[{}]")
-_GOES_ON = re.compile(r"[\"'\w]")
-_PROSE_BRACE = re.compile(r"""["'`“‘][{}]["'`”’](?=[\s.,:;!?)]|\Z)|\{[^{}"':\n]{0,200}\}""")
-"""A brace that is spoken of (`"{"`), and one in prose that is closed on its line and holds no key."""
+_BRACE, _KEY = re.compile("[{}]"), re.compile(r"""["']\s*+:""")
+_SPOKEN_OF = re.compile(r"""(?:(?P<mark>["'`])[{}](?P=mark)|[“‘][{}][”’])(?=[\s.,:;!?)])""")
+_PAIR = re.compile(r"\{[^{}\0]*\}")
+_MAX_PAIRS_WITHIN = 20
+"""The maximum depth of pairs of braces in prose."""
+_QUOTATION_MARKS = re.compile(r"""\\.|(?P<double>")|(?<!\w)'|'(?!\w)""")
+_BEGINS_WITH_KEY = re.compile(r"""\{\s*+["']?[\w -]{1,100}["']?\s*+:""")
+_COMMENT = re.compile(r"#|//|/\*")
+_ENDS_LINE, _GOES_ON = re.compile(r"[.,;:)`]{0,5}[ \t]*+(?:\n|\Z)"), re.compile(r"[\"'\w]")
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -58,7 +63,8 @@ class _Span(NamedTuple):
 
     start: int
     stop: int
-    value: dict[str, Any]
+    value: dict[str, Any] | None
+    """None for one that is not strict JSON, such as one with a key that is written twice."""
 
 
 def find_object(text: str, code: ReplyCode | None) -> FoundObject:
@@ -71,12 +77,14 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     value, problem = _strict(bare)
     if isinstance(value, dict) and (code is None or code.is_held_by(value)):
         return value, [] if bare == cleaned else ["code fence left out"]
-    public = without_reasoning_around(cleaned, code)
+    public = without_reasoning_around(cleaned)
+    if code is not None and _may_be_cut(cleaned, public, code):
+        raise NotAlone("a tag of private reasoning stands around or beside the JSON object")
     if not _without_fence(public):
         raise OnlyPrivateReasoning("the reply has no text outside private reasoning")
     changes = [] if public == cleaned else ["private reasoning left out"]
     objects = _objects(public)
-    with_code = [span for span in objects if code is None or code.is_held_by(span.value)]
+    with_code = [span for span in objects if (span.value if code is None else code.is_held_by(span.value))]
     if with_code and (found := _only(public, objects, with_code, code, cleaned)) is not None:
         return found, [*changes, "text around the JSON object left out"]
     part, is_alone = _faulty_object(public, objects, code)
@@ -96,17 +104,26 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     return value, []
 
 
-def without_reasoning_around(text: str, code: ReplyCode | None) -> str:
+def without_reasoning_around(text: str) -> str:
     """A structured reply without the private reasoning around its object. No character of it is NUL. A tag within an
     object that is valid JSON is a word of the object, so a mark takes the object's place while the tags are read. An
     object in private reasoning goes with it."""
-    marked, index = "", 0
-    spans = [span for span in _objects(text) if code is None or code.is_held_by(span.value)]
+    marked, index, spans = "", 0, _objects(text)
     for number, span in enumerate(spans):
         marked += f"{text[index : span.start]}\0{number}\0"
         index = span.stop
     objects = [text[span.start : span.stop] for span in spans]
     return _MARK.sub(lambda mark: objects[int(mark[1])], public_text(marked + text[index:], is_speech=False).text)
+
+
+def _may_be_cut(text: str, public: str, code: ReplyCode) -> bool:
+    """Whether private reasoning that no tag began seems to end within an object that begins with the code: the tag may
+    be a word of that object."""
+    head = text.removesuffix(public)
+    if head == text or public_text(head, is_speech=False).text:
+        return False
+    place = _prose(head, _objects(head)).find("{")
+    return place >= 0 and re.search(code.text, head[place:], re.IGNORECASE) is not None
 
 
 def _strict(text: str) -> tuple[Any, str]:
@@ -138,46 +155,67 @@ def _only(
 
 
 def _is_alone(text: str, prose: str, start: int, stop: int) -> bool:
-    """Whether no object that is still open holds what stands between two places. `prose` is the text without the
-    objects and braces that hold nothing else. An object that was cut off, as in a quotation, ends before a new
-    paragraph or a code fence."""
-    if "{" not in text[:start]:
-        return True
-    depth = 0
+    """Whether no other object holds what stands between two places. `prose` is the text without the objects and braces
+    that hold nothing else. An object that was cut off, as in a quotation, ends before a new paragraph or a code fence,
+    if nothing follows that may be a part of it."""
+    depth, is_closed = 0, False
     for brace in _BRACE.findall(prose, stop):
         depth += 1 if brace == "{" else -1
-        if depth < 0:
-            return False
+        is_closed = is_closed or depth < 0
+    if "{" not in prose[:start]:
+        return not is_closed or not ("{" in text[:start] or _KEY.search(prose, 0, start))
     head = prose[:start].rstrip()
-    begins_paragraph = prose.count("\n", len(head), start) > 1
     if fence := _OPENED_FENCE.search(head):
-        head, begins_paragraph = head[: fence.start()].rstrip(), True
-    return "{" not in head or (begins_paragraph and not head.endswith((":", ",", "[")))
+        head = head[: fence.start()].rstrip()
+    begins = fence is not None or prose.count("\n", len(head), start) > 1
+    return begins and not head.endswith((":", ",", "[")) and not re.search(r"[{}]|" + _KEY.pattern, prose[stop:])
 
 
 def _objects(text: str) -> list[_Span]:
-    """The objects in a text that are valid JSON and not part of another such object."""
+    """The objects in a text that are JSON and not part of another such object."""
     decoder, objects, end = json.JSONDecoder(), list[_Span](), 0
     for brace in islice(re.finditer(r"\{", text), _MAX_STARTS):
         if brace.start() >= end:
             with suppress(ValueError, RecursionError):
                 _, end = decoder.raw_decode(text, brace.start())
-                objects.append(_Span(brace.start(), end, strict_json(text[brace.start() : end])))
+                objects.append(_Span(brace.start(), end, _strict(text[brace.start() : end])[0]))
     return objects
 
 
-def _blanked(text: str, spans: list[_Span]) -> str:
+def _blanked(text: str, spans: Sequence[_Span], blank: str = " ") -> str:
     """The text with spaces in place of these."""
     for span in spans:
-        text = f"{text[: span.start]}{' ' * (span.stop - span.start)}{text[span.stop :]}"
+        text = f"{text[: span.start]}{blank * (span.stop - span.start)}{text[span.stop :]}"
     return text
 
 
 def _prose(text: str, beside: list[_Span], with_code: Sequence[_Span] = ()) -> str:
-    """The text without these objects and braces that hold nothing else, at the same places. An object that goes on
-    after its end is a part of one with a fault, and stays."""
-    whole = [span for span in beside if not _GOES_ON.match(text, span.stop)]
-    return _PROSE_BRACE.sub(lambda brace: " " * len(brace[0]), _blanked(text, [*whole, *with_code]))
+    """The text without these objects, and without braces that are spoken of or closed, at the same places. An object
+    that goes on after its end is a part of one with a fault, and stays. No pair of braces is around one `with_code`."""
+    whole = [span for span in beside if _is_quoted(text, span.start, span.stop) or not _GOES_ON.match(text, span.stop)]
+    prose = _SPOKEN_OF.sub("   ", _blanked(_blanked(text, whole), with_code, "\0"))
+    for _ in range(_MAX_PAIRS_WITHIN):
+        before, prose = prose, _PAIR.sub(_without_pair, prose)
+        if prose == before:
+            break
+    return prose
+
+
+def _without_pair(pair: re.Match[str]) -> str:
+    """Spaces in place of a pair of braces in prose; the pair itself if the second brace may stand within a text of an
+    object."""
+    marks = [mark["double"] for mark in _QUOTATION_MARKS.finditer(pair[0]) if mark[0][0] != "\\"]
+    is_whole = not any(marks.count(mark) % 2 for mark in set(marks))
+    if is_whole and not _is_quoted(pair.string, *pair.span()):
+        is_whole = not _GOES_ON.match(pair.string, pair.end())
+        if is_whole and _BEGINS_WITH_KEY.match(pair[0]):
+            is_whole = not _COMMENT.search(pair[0]) and _ENDS_LINE.match(pair.string, pair.end()) is not None
+    return re.sub(r"[^\n]", " ", pair[0]) if is_whole else pair[0]
+
+
+def _is_quoted(text: str, start: int, stop: int) -> bool:
+    """Whether the same quotation mark, or backtick, is on both sides."""
+    return start > 0 and text[start - 1] in "\"'`" and text.startswith(text[start - 1], stop)
 
 
 def _faulty_object(text: str, objects: list[_Span], code: ReplyCode | None) -> tuple[str, bool]:
@@ -185,12 +223,15 @@ def _faulty_object(text: str, objects: list[_Span], code: ReplyCode | None) -> t
     last; with a code, from the brace before the first code to that after the last, unless others may hold these."""
     first, last, is_alone = text.find("{"), text.rfind("}"), True
     if code is not None:
-        places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE)]
-        if len(places) < 2:
+        places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE) if place.start() > first]
+        if first < 0 or len(places) < 2:
             return "", True
         (begin, _), (_, end) = places[0], places[-1]
+        around = next((span for span in objects if span.start < begin < span.stop), None)
+        if around and not code.is_held_by(around.value):
+            return text[around.start : around.stop], around.value is None
         beside = [span for span in objects if span.stop <= begin or span.start >= end]
-        prose = _prose(text, beside)
+        prose = _prose(text, beside, [_Span(begin, end, None)])
         inner, after = prose.rfind("{", 0, begin), prose.find("}", end)
         if is_alone := min(inner, after) < 0 or _is_alone(text, prose, inner, after + 1):
             first, last = inner, after
@@ -225,6 +266,7 @@ _TO_ESCAPE = re.compile(r"""(?P<escaped>\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\'|[
 _WORD_OR_COLON = re.compile(r"""(?P<word>[^\W_]++)|\\["']\s*+:|(?P<colon>:)""")
 """A word, or a colon. One after an escaped quotation mark belongs to a quotation: no key ends with such a mark."""
 _IN_NO_KEY = re.compile(r"""[\\"'{}\[\]:,\n]""")
+_ESCAPED_UNDERSCORE = re.compile(r"\\(?=_)")
 _KEY_LENGTH = 100
 """Characters that a key has at most."""
 _WORDS_IN_KEY = 8
@@ -267,7 +309,7 @@ def _tokens(text: str, mark: str) -> list[_Token] | None:
             end = _end_of_text(text, start + 1, mark)
             if end is None:
                 return None
-            tokens.append(_Token("text", text[start + 1 : end], after_break))
+            tokens.append(_Token("text", _ESCAPED_UNDERSCORE.sub("", text[start + 1 : end]), after_break))
             index = end + 1
         elif token := _TOKEN.match(text, start):
             kind = cast(Literal["sign", "word", "number"], token.lastgroup)

@@ -281,6 +281,18 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
     assert speech.words == 3
 
 
+def test_the_token_that_ends_a_message_hides_nothing() -> None:
+    """What a model writes on as another speaker is left out."""
+    for end in (
+        "<|end|>",
+        "<|end|>\n",
+        "<|end|>\n<|user|>\nNow the other side.",
+        "<|end|><|start|>user<|message|>More.",
+    ):
+        assert public_text(f"<|channel|>final<|message|>My case stands.{end}").text == "My case stands."
+        assert public_text(f"My case stands.{end}").text == "My case stands."
+
+
 def test_a_fence_in_working_pairs_with_none_outside() -> None:
     """An unclosed fence in reasoning does not hide the closing tag, nor the code of the speech."""
     speech = "My argument.\n\n```\nns/op 12\n</think>\n```\n\nSo."
