@@ -25,8 +25,11 @@ _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
 MAX_LINK_LENGTH = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
 _PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
-PLAIN_ADDRESS = rf"(?:https?://(?![^/?#]*%)|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
-"""An address that may be linked in markdown. It holds nothing that could end it, or the attribute it becomes."""
+_REST = rf"{_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
+PLAIN_ADDRESS = rf"(?:https?://[A-Za-z0-9._-]+(?::\d*)?(?:[/?#]{_REST})?|mailto:{_REST})"
+"""An address that may be linked in markdown. It holds nothing that could end it, or the attribute it becomes, and what
+is before its path is a host and a port, which every browser reads alike: a user, percent signs or a third slash is not.
+"""
 NO_ADDRESS = "a page without an address"
 
 
