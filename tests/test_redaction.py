@@ -36,8 +36,16 @@ from debate_orchestrator.providers.call_errors import excerpt
 from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.providers.provider import OnPiece, call_provider
 from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util import yaml
 from debate_orchestrator.util.errors import TransientError
-from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, secrets
+from debate_orchestrator.util.redact import (
+    Redactor,
+    StreamRedactor,
+    redact,
+    redact_json,
+    redact_yaml,
+    secrets,
+)
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.web.runs import StreamedReply
 
@@ -440,6 +448,39 @@ def test_a_very_long_secret_is_found_in_parts(monkeypatch: pytest.MonkeyPatch) -
         assert max(map(len, left[7:-6].split("[key]"))) <= 3  # characters of base64 that two parts of it share
 
 
+def test_a_long_key_that_is_encoded_is_found_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it is parted for the search."""
+    for begin in range(1_990, 2_001):
+        key = f"{drawn(BASE62, begin)}%2B{drawn(BASE62, 2_100)}"
+        monkeypatch.setenv("SAML_TOKEN", key)
+        assert re.fullmatch(r"It is (\[key\])+ indeed.", redact(f"It is {unquote(key)} indeed.")), begin
+
+
+def test_a_key_of_which_a_piece_ends_in_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with escapes within escapes, up to as many as are looked for in a whole text."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", KEYS[0])
+    for depth in range(1, 5):
+        written = "".join(f"%{ord(char):02X}" for char in KEYS[0])
+        for _ in range(depth - 1):
+            written = quote(written)
+        for cut in range(1, len(written), 7):
+            assert stream_text("So it is. ", written[:cut], f"{written[cut:]} indeed.") == "So it is. [key] indeed."
+
+
+@pytest.mark.parametrize("key", ["****************1234", "aB``````````````9x4", r"k7\\\\\\\\\\\\9x!q2"])
+def test_a_masked_key_takes_no_time(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Characters that markdown leaves out are in the key itself, and many more of them in a text."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", key)
+    text = f"Is R&D worth it? {(key[:8] + key[5] * 60) * 20} /"
+    assert redact(text) == stream_text(*text) == text
+
+
+def test_an_apostrophe_that_yaml_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "Tr0ub4'dor9x3Kq#7")
+    text = yaml.dump({"topic": "Is it true: it is Tr0ub4'dor9x3Kq#7 now?"})
+    assert "''" in text and yaml.load(redact_yaml(text)) == {"topic": "Is it true: it is [key] now?"}
+
+
 def test_what_follows_a_key_is_not_passed_on_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a key is, a stream knows it by its first characters, and goes on when it is whole."""
     key = drawn(BASE62, 5_000, f"{drawn(BASE62, 47)}%3D")
@@ -452,4 +493,4 @@ def test_what_follows_a_key_is_not_passed_on_before_the_end(monkeypatch: pytest.
             stream.feed(piece)
         assert "".join(heard) == "So it is. " * 60
         stream.end()
-        assert re.fullmatch(r"(So it is\. ){60}(\[key\]){2} (It is so\. ){60}", "".join(heard))
+        assert re.fullmatch(r"(So it is\. ){60}(\[key\])+ (It is so\. ){60}", "".join(heard))

@@ -41,8 +41,13 @@ _MAX_LEFT_OUT = 4
 def escaped_key(key: str) -> re.Pattern[str]:
     """A pattern for a secret of whose characters some are escaped, also right after what only looks like an escape: in
     `%deadb%65ef` the secret `deadbeef`. `key` is a searchable text, of which the last character may be cut."""
-    written = [f"(?:{_written(char).pattern})" for char in key.encode("latin-1").decode(errors="ignore")]
-    return re.compile(f"[{re.escape(_LEFT_OUT)}]{{0,{_MAX_LEFT_OUT}}}".join(written))
+    pattern, before = "", "*"
+    for char in key.encode("latin-1").decode(errors="ignore"):
+        # Beside one of the secret's own, a search among them would take exponential time.
+        if before not in _LEFT_OUT and char not in _LEFT_OUT:
+            pattern += f"[{re.escape(_LEFT_OUT)}]{{0,{_MAX_LEFT_OUT}}}"
+        pattern, before = f"{pattern}(?:{_written(char).pattern})", char
+    return re.compile(pattern)
 
 
 def searchable(text: str) -> str:

@@ -143,13 +143,15 @@ _PART = 2_000
 """Characters of a long secret that are searched for as one."""
 _BEGINNING = 48
 """Characters of a form of a secret by which a stream knows it."""
+_MAX_UNFINISHED = 40
+"""Characters of an escape at the end of a stream that are not yet its last."""
 
 
-def _parts(secret: str) -> list[str]:
-    """A secret in parts, of which the last is the longest: the time to search for one grows with the square of its
-    length."""
-    count = max(1, len(secret) // _PART)
-    return [secret[_PART * n : _PART * (n + 1) if n < count - 1 else None] for n in range(count)]
+def _parts(form: str) -> list[str]:
+    """A form of a secret in parts, of which the last is the longest: the time to search for one grows with the square
+    of its length."""
+    count = max(1, len(form) // _PART)
+    return [form[_PART * n : _PART * (n + 1) if n < count - 1 else None] for n in range(count)]
 
 
 class Redactor:
@@ -158,10 +160,10 @@ class Redactor:
     def __init__(self, secrets: Iterable[str], max_length: int | None = None):
         """With `max_length`, takes out what begins with so many characters of a form of a secret."""
         self._secrets = [*secrets]
-        parts = [part for secret in self._secrets for part in _parts(secret)]
-        forms = {form[:max_length] for part in parts for form in encoded_forms(part)}
-        self._forms = sorted(forms, key=len, reverse=True)
-        self._keys = {key[:max_length] for part in parts if len(key := searchable(part)) >= _SHORTEST}
+        forms = {form[:max_length] for secret in self._secrets for form in encoded_forms(secret)}
+        self._forms = sorted({part for form in forms for part in _parts(form)}, key=len, reverse=True)
+        keys = (key[:max_length] for secret in self._secrets if len(key := searchable(secret)) >= _SHORTEST)
+        self._keys = {part for key in keys for part in _parts(key)}
         self._begins: dict[str, list[str]] = {}
         """The forms by their first `_SHORTEST` characters."""
         for form in self._forms:
@@ -229,16 +231,17 @@ class Redactor:
             return text, "", False
         # This does not depend on what the end of the text is: otherwise those who write it, and see when it is shown,
         # could find out a secret letter by letter.
-        place = _start_of_end(text, len(self._forms[0][:_BEGINNING]))
+        place = _start_of_end(text, len(self._forms[0][:_BEGINNING]) + _MAX_UNFINISHED)
         secret_from = min((start for start, _ in self._beginnings._spans(text)), default=len(text))
         held_from = min(place, secret_from)
         return self(text[:held_from]), text[held_from:], secret_from <= place < len(text)
 
 
 def _start_of_end(text: str, length: int) -> int:
-    """The place where the last `length` characters begin, in the reading of the text in which that is earliest."""
+    """The place where the last `length` characters begin, in the reading of the text in which that is earliest. The
+    last reading is that of a secret whose characters are escaped once more."""
     place, reading = len(text), DecodedText.of(text)
-    for _ in range(MAX_NESTED + 1):
+    for _ in range(MAX_NESTED + 2):
         place = min([place, *reading.starts[-length:][:1], *reading.plain().starts[-length:][:1]])
         if not has_escapes(reading.text):
             break
@@ -310,8 +313,8 @@ def redact_json(text: str, **options: Any) -> str:
 def redact_yaml(text: str) -> str:
     """YAML text with `[key]` in place of every secret, which says the same otherwise. If there is one, comments are
     lost but for those at the beginning."""
-    redacted = redact(text)
-    if redacted == text:
+    redacted, as_said = redact(text), text.replace("''", "'")  # in single quotation marks one apostrophe is two
+    if redacted == text and redact(as_said) == as_said:
         return text
     from debate_orchestrator.util import yaml  # late: most texts hold no secret
 
