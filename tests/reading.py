@@ -97,6 +97,11 @@ BETWEEN = ("####", "before", "heading_open", "after", "heading_close", "0")
 """What `between` finds around a piece that stays in its place."""
 
 
+def links(markdown: str, reader: str = READERS[0]) -> list[str]:
+    """The address of each link."""
+    return [str(token.attrs["href"]) for token in every(parsed(markdown, reader)) if token.attrs.get("href")]
+
+
 def headings(markdown: str) -> list[tuple[int, str]]:
     """Every heading with its level, wherever it stands."""
     tokens = parsed(markdown)

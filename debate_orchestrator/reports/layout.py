@@ -24,12 +24,20 @@ _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
 """The most of these in a parsed text: beginnings of links, from which the parser looks ahead, cells, and lines."""
 MAX_LINK_LENGTH = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
-_PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
+_PLAIN = r"(?-i:[A-Za-z0-9/.:?=&%#~+,@_-])"  # no letter beyond ASCII that is an "s" or a "k" in lower case
 _REST = rf"{_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
-PLAIN_ADDRESS = rf"(?:https?://[A-Za-z0-9._-]+(?::\d*)?(?:[/?#]{_REST})?|mailto:{_REST})"
+PLAIN_ADDRESS = rf"(?:https?://(?-i:[A-Za-z0-9._-])+(?::\d*)?(?:[/?#]{_REST})?|mailto:{_REST})"
 """An address that may be linked in markdown. It holds nothing that could end it, or the attribute it becomes, and what
 is before its path is a host and a port, which every browser reads alike: a user, percent signs or a third slash is not.
 """
+_HOST = r"[^ \t\n</?#]"
+_ODD_HOST = rf"(?-i:[/?#]|{_HOST}{{0,253}}(?:[%@]|[^\x00-\x7f])|{_HOST}{{254}})"
+ODD_ADDRESS = rf"(?<=:)/(?=/{_ODD_HOST})|(?<=ww)w(?=\.{_ODD_HOST})"
+"""The character before what would make an address of a host that is not plain. To programs that link bare addresses it
+ends at a blank of ASCII or at a slash."""
+_BARE = rf"(?!&#?\w+;|%%|{ODD_ADDRESS})(?:{_PLAIN}|[()])"
+BARE_ADDRESS = rf"(?<![A-Za-z])(?:(?:https?|ftp)://|www\.)(?!{_ODD_HOST})(?=[A-Za-z0-9])(?:{_BARE})+"
+"""An address that such programs link as it is, up to what could begin something where it is no link."""
 NO_ADDRESS = "a page without an address"
 
 
@@ -119,8 +127,9 @@ def _shown(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def words_in(text: str) -> list[str]:
-    """The runs of letters and digits that are seen in a text, however its characters and addresses are written."""
-    return re.findall(r"[^\W_]+", sanitize.sanitize(unquote(unescape(text))).casefold())
+    """The runs of letters and digits that are seen in a text, however its characters and addresses are written,
+    and whatever parts them unseen, as the names of characters are in reports."""
+    return re.findall(r"[^\W_]+", sanitize.sanitize(unquote(unescape(sanitize.sanitize(text)))).casefold())
 
 
 def host_of(url: str) -> str | None:

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 from markdown_it.token import Token
 
 from debate_orchestrator.reports import layout
-from debate_orchestrator.reports.layout import MAX_LINK_LENGTH, PLAIN_ADDRESS, host_of
+from debate_orchestrator.reports.layout import BARE_ADDRESS, MAX_LINK_LENGTH, ODD_ADDRESS, PLAIN_ADDRESS, host_of
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -31,14 +31,16 @@ _WORDED = r"(?=[^\[\]]*[^\W_])(?![^\[\]]*(?:://|\bwww\.))"
 """Of the text of a link that follows: there is some, and none looks like a whole address."""
 _ADDRESS_IN_WORDS = re.compile(r"://|\bwww\.", re.IGNORECASE)
 _UNESCAPABLE = (
-    r"(?P<sign>[!%:=?@^|])(?=(?P=sign)|[\[(])"  # files, media, comments, notes, boxes, marked and covered words
+    r"(?P<sign>[!%:=?@^|])(?=(?P=sign))"  # files, comments, notes, boxes, marked and covered words
+    r"|[!%:=?@^](?=[\[(])"  # media and the like
     r"|&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
     r"|(?<!\S)\^(?=[\w-])"  # the hidden name of a paragraph
     r"|:(?=(?!-+:)[\w+-]{1,40}:)|(?<![^\W_]):(?=[A-Za-z])"  # a picture, or a component of a site, that is named
 )
 """The first character of a pair that some programs interpret even after a backslash. No layout that stays needs one."""
 _STRUCTURE = re.compile(
-    r"<(?=[^\s\d])"  # HTML and comments, addresses, which some programs take for HTML, and files to be shown
+    rf"(?P<bare>{BARE_ADDRESS})|{ODD_ADDRESS}"  # what stays whole, and what some programs would link
+    r"|<(?=[^\s\d])"  # HTML and comments, addresses, which some programs take for HTML, and files to be shown
     r"|\[(?=!)"  # GitHub's alerts
     r"|\[(?=_?toc_?\]|\[)"  # a table of contents; words that lead to a page within, which may show others
     r"|\](?=[:\[])"  # definitions of links, notes and abbreviations, and what refers to one
@@ -148,7 +150,7 @@ def _apart(text: str, *, is_code: bool = False) -> str:
 def _separated(found: re.Match[str], *, is_code: bool = False) -> str:
     """What was found with a word joiner after it; a link that may stay is made again."""
     if found["to"] is None:
-        return f"{found[0]}{_JOINER}"
+        return found["bare"] or f"{found[0]}{_JOINER}"
     words = _STRUCTURE.sub(_separated, found["text"])
     return f"[{words}]{_JOINER}({found['to']})" if is_code else _link(words, found["to"])
 
