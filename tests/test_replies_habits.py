@@ -377,6 +377,7 @@ ASKED_AGAIN = {
     "a draft after a comment and a gap": f'{{"winner": "b", "idea": // first\n\n{TEXT}, "n": "A {{ is none."}}',
     "a draft without the first brace": f'"winner": "b", "idea": {TEXT}}}',
     "a draft in a text in backticks": f'`{{"winner": "b", "n": "My first was this.\n\n{TEXT}\n\nIt changed."}}`',
+    "a draft after a mark in a text": f'{{"n": ""}} ends", say I.", "w": "b", "idea": {TEXT}, "m": "A {{"}}',
     "only prose": "A wins, by a nose.",
     "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),
     "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),

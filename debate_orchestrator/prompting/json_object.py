@@ -39,7 +39,7 @@ _MAX_PAIRS_WITHIN = 20
 _QUOTATION_MARKS = re.compile(r"""\\.|(?P<double>")|(?<!\w)'|'(?!\w)""")
 _BEGINS_WITH_KEY = re.compile(r"""\{\s*+["']?[\w -]{1,100}["']?\s*+:""")
 _COMMENT = re.compile(r"#|//|/\*")
-_ENDS_LINE, _GOES_ON = re.compile(r"[.,;:)`]{0,5}[ \t]*+(?:\n|\Z)"), re.compile(r"[\"'\w]")
+_ENDS_LINE, _GOES_ON = re.compile(r"[.,;:)`]{0,5}[ \t]*+(?:\n|\Z)"), re.compile(r"['\w]|[^\n{}]*\"")
 
 
 class OnlyPrivateReasoning(ValueError):
