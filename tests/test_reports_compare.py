@@ -178,6 +178,8 @@ def test_what_differs_is_said_at_the_top() -> None:
     )
     text = markdown.render_comparison(made)
 
+    two_topics = compared(debated("1"), debated("2", topic="Vim or Emacs?"), debated("3"))
+    assert two_topics.differences == ("The verdict is the same in runs 1, 3: A.",)
     assert made.notes[0].startswith("The topics differ")
     for part in ("Run 2 debates: “Vim or Emacs?”", "The formats differ", "strictness differs: run 1", "of run 4"):
         assert [one for one in made.notes if part in one], part

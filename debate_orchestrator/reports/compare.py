@@ -407,7 +407,7 @@ def _by_winner(what: str, winners_by_run: Mapping[int, str]) -> str:
     for run, winner in winners_by_run.items():
         groups.setdefault(winner, []).append(str(run))
     if len(groups) == 1:
-        return f"{what} is the same in every run that has one: {winner_word(next(iter(groups)))}."
+        return f"{what} is the same in runs {', '.join(map(str, winners_by_run))}: {winner_word(next(iter(groups)))}."
     winners = "; ".join(
         f"{winner_word(winner)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for winner, ns in groups.items()
     )

@@ -308,18 +308,15 @@ def _reassignments(debate: DebateState) -> Iterator[str]:
 
 def _cast(debate: DebateState) -> str:
     """The occupants of the seats. The clerk is named with the findings."""
-    cast = {
-        role: specs
-        for role, specs in last_specs_by_role(debate).items()
-        if role in debate.active_seats and role != CLERK
-    }
     shown = {role: ", ".join(specs) for role, specs in _public_cast(debate).items()}
     if debate.opened.earlier_debate is not None:
         return f"Judge: {shown[JUDGE]}; the speeches are those on record."
-    if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
+    specs = chain(*(specs for seat, specs in _occupants(debate).items() if seat != CLERK))
+    if set(specs) == {model_spec.HOST}:
         source = "one agent, as it was reported" if one_agent(debate) else "an agent or a person"
         return f"The turns came as files, from {source}; which model wrote them is not on record."
-    return "; ".join(f"{debate.format.name_of(role)}: {shown[role]}" for role in cast) + "."
+    roles = [role for role in shown if role in debate.active_seats and role != CLERK]
+    return "; ".join(f"{debate.format.name_of(role)}: {shown[role]}" for role in roles) + "."
 
 
 def _public_cast(debate: DebateState) -> dict[str, tuple[str, ...]]:
