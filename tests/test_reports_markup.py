@@ -311,7 +311,7 @@ MARKS = (
 """What others may write images, links, notes and the like of, with the marks that a line leaves out between them."""
 EXTENSION = re.compile(r"(?im)<[^\s\d\u2060]|([!%:=?@^])(\1|[\[(])|\|\||(?<!\w):[a-z]|^[> ]*(?:[!=?@]|%.)")
 """What begins a file, media, a comment, a component of a site, marked or covered words, in programs that have such."""
-ADDRESS = re.compile(r"(?i)(?<![a-z])(?:(?:https?|ftp)://|www\.)[a-z\d][\w/.:?=&#~+,@()-]*", re.ASCII)
+ADDRESS = re.compile(r"(?i)(?<![a-z])(?:(?:https?|ftp)://|www\.)[a-z\d](?:[\w/.:?=&#~+,@()-]|%(?!%))*", re.ASCII)
 """What readers link as it is, so that nothing begins in it."""
 FORMS = re.compile(r"(?<!\\)(?:\[\^|\]:|\]\[|\$)|(?<![\w\\]):(?!-+:)[\w+-]+:|(?:https?|ftp)://|www\.", re.I)
 """What begins a note, a definition, a formula, a picture or a bare link, in some programs."""
@@ -362,6 +362,8 @@ def test_what_emphasis_parted_begins_nothing(text: str) -> None:
 @given(st.lists(st.sampled_from(MARKS) | st.sampled_from(JOINED), max_size=14).map("".join) | hostile())
 @example("|(")
 @example("%")
+@example("@[x.org]")
+@example("[a Www.x.org]")
 @settings(max_examples=300)
 def test_a_line_of_others_begins_nothing(text: str) -> None:
     """The same of lines that are made of such marks at random, and of any hostile line."""

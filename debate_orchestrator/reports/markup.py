@@ -188,7 +188,7 @@ def _escaped(sign: re.Match[str]) -> str:
     return escapes.get(sign[0], rf"\{sign[0]}")
 
 
-_BRACKETED = re.compile(r"(?<![!^:\w\[\]])\[[^\W_](?:[^\W_]|[ ,.-])+\](?![\w\[\](:]|\s*\()")
+_BRACKETED = re.compile(r"(?<![!%:=?@^\w\[\]])\[(?!(?i:[^]]*www\.))[^\W_](?:[^\W_]|[ ,.-])+\](?![\w\[\](:]|\s*\()")
 """Words in brackets, which begin nothing: `[sic]`."""
 
 
