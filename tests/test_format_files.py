@@ -21,6 +21,7 @@ from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.loader import copy_format
 from debate_orchestrator.prompting import briefs, rendering
+from debate_orchestrator.setup import risks
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadFormat
@@ -154,6 +155,7 @@ def test_what_a_digest_names_outlives_a_renaming() -> None:
     before = Before(words=5, about="x", parts=(Before(words=2),))
     kept, changed = (Now(max_words=5, about="x", parts=(Now(max_words=words),)) for words in (2, 3))
     assert json.dumps(under_first_names(kept)) == json.dumps(under_first_names(before))
+    assert risks._digest(kept, {}) == risks._digest(before, {}) != risks._digest(changed, {})  # type: ignore[arg-type]
     assert under_first_names(changed) == {"about": "x", "parts": [{"words": 3}], "words": 5}
 
 

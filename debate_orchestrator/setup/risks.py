@@ -67,13 +67,13 @@ _MAX_SHOWN = 5
 
 _EARLIER_DIGESTS = frozenset(
     {
-        "7f39f29f3963ac61be1ce160be972f57fbd0deeff9bfbd85e1da8d8c18a3ec5b",  # adversarial
-        "790f6869063ded906b04a5c044416ce4bbe60fc5db23b58c91cbf2bb4dd9be88",  # adversarial
-        "a13c5bf8e114996879303b2508f23de06bc9e5960ca55163f2b945dcb373956b",  # claim
-        "05a94f4add2978ae48c1c759f9ae2c3bbfa02a906314cbe4ab10037cd74184df",  # conversation
-        "dffea6290484d3aad85e4b304d72f40e6ea3fe985b5d274c8444d8e16c51b242",  # panel
-        "941569e6b7f3c6ea33d378e985b0c4ad37b7825b54da42a01742ca5b04d0ad0c",  # question
-        "9b2600d16728fabe005d9fde1c79afc410b90829577039b4c3ffbdf11f6660e8",  # transcript
+        "45c46bdca2337c1beafbccb88abf1969d3a8d0cd8c8fb8239d109676168c040e",  # adversarial
+        "e4c4c9b8e4e4ff00b4689870babc516dbb0cbb55ccd0d99832c676fa3bd67cde",  # adversarial
+        "9f4bb6f11ba21af54ea97a26f169ca5f20a0936377e9cebcc8ee05933a4153f4",  # claim
+        "dff9dc4720d1213fac29a5708bfa95466aa6f2689f865b61fcf104b77dcbda8a",  # conversation
+        "ce460f13f7cdebc69618f9436ce9cbcbf54db6fc96dfbf7bdc749afd5e47b269",  # panel
+        "de868ef28aa2a937bd5d45de30f8df4ade2ba9504fc91bb0e74017bf6cda571c",  # question
+        "13d41388d9ece59869572830e1265fe1d13bc43df2a35457cda4093e303f7dae",  # transcript
     }
 )
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
@@ -205,9 +205,8 @@ def _of_report(report: str, where: str) -> tuple[Risk, ...]:
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
     """The risk of a format that does not come with this program, as journals and tournaments carry it: its words."""
     if not _is_shipped(format, templates):
-        content = f"{json.dumps(under_first_names(format))}{sorted(templates.items())}"
-        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-        yield Risk(kind="format", where="format", what=f"{format.name} in the journal ({digest[:12]})")
+        what = f"{format.name} in the journal ({_digest(format, templates)[:12]})"
+        yield Risk(kind="format", where="format", what=what)
 
 
 def of_judging(events: Sequence[Event], report: str = "") -> tuple[Risk, ...]:
@@ -224,13 +223,14 @@ def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
         shipped, shipped_templates = loader.load_with_templates(format.name)
         if templates == shipped_templates and format.model_dump_json() == shipped.model_dump_json():
             return True
-    return not templates and _digest(format) in _EARLIER_DIGESTS
+    return _digest(format, templates) in _EARLIER_DIGESTS
 
 
-def _digest(format: Format) -> str:
-    """A digest of what a format says beside the defaults, which later versions may add to, in its order."""
-    data = format.model_dump(mode="json", exclude_defaults=True)
-    return hashlib.sha256(json.dumps(data).encode()).hexdigest()
+def _digest(format: Format, templates: Mapping[str, str]) -> str:
+    """A digest of templates and of what a format says beside the defaults, whose fields later versions may rename, move
+    and add to; the order of its seats, shapes and criteria counts."""
+    content = f"{json.dumps(under_first_names(format))}{sorted(templates.items())}"
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _of_cast(cast: object, target_if_risky: Callable[[str], str] | None = None) -> Iterator[Risk]:
