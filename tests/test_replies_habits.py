@@ -208,7 +208,7 @@ def debating(debate: DebateState, **settings: Any) -> DebateState:
         *[("Hire a pro", "A pro", ""), ("Use it", "A pro", ""), ("A variant, not B", "A", ""), ("Buy Pros", "Pro", "")],
         *[("Researchers B and A", "Researcher A", ""), ("Hire researcher A", "Researcher A (Pro)", "a")],
         *[("Buy the iPhone15Pro", "the Pro", ""), ("An iPhone ProMax", "Pro", ""), ("A PROfessional", "Pro", "")],
-        *[("Drug a helps more", "A", "a"), ("Drug a helps more than c", "A", ""), ("A doesn't ship", "A", "")],
+        *[("Drug a helps more", "A", "a"), ("Drug a helps more than drug c", "A", ""), ("A doesn't ship", "A", "")],
         *[("XSPro", "Pro", ""), ("华为Pro", "Pro", ""), ("IMPROVE Promo icons", "Pro", "a"), ("Both", "Both won", "")],
     ]
 )

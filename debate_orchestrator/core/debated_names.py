@@ -49,8 +49,9 @@ _ARTICLE = (
     rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed|ly)(?![\w’'-]))[^\W\d_]{{2,}}))"
     rf"|{_SMALL_ARTICLE}"
 )
-_NEXT_LETTER = r"(?<![\w’'&.])[cdCD](?![\w’'&+#]|\.\w)"
-"""A letter that stands alone as `a` would. Where `drug c` is debated, `drug a` is no article."""
+_BEFORE_A = r"(?<!\w)(\w+)[ \n-][aA](?![\w’'])"
+_BEFORE_NEXT_LETTER = r"(?<!\w)(\w+)[ \n-][^\w\s.!?]{0,2}(?<![’'&])[cdCD](?![\w’'&+#]|\.\w)"
+"""The words right before a lone letter. Where `drug c` is debated, the `a` of `drug a` is no article."""
 _MAX_SHORT = 300
 """Characters of a text in which a capital A is never taken for an article: `A variant`, as a position, may be one of
 several variants."""
@@ -73,8 +74,7 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
     letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
     tags = "|".join(map(_tag_pattern, seats))
     has_name = any(_has_word(name[0], texts) for name in names)
-    names_by_letters = any(re.search(_NEXT_LETTER, text) for text in texts)
-    without_articles = texts if names_by_letters else [*map(_without_articles, texts)]
+    without_articles = texts if _letters_are_labels(texts) else [*map(_without_articles, texts)]
     has_letter = any(_has_letter(letters, text) for text in without_articles)
     has_letter = has_letter or any(re.search(tags, text) for text in texts)
     has_letter = has_letter or bool(has_name and ends and _has_letter({*letters, *ends}, "\n".join(texts)))
@@ -94,6 +94,13 @@ def _plain(text: str) -> str:
     """A text as it is read: without entities and what is not drawn, and with single spaces and line ends."""
     text = INVISIBLE.sub("", normalize_unicode(html.unescape(text))).replace("\t", " | ")  # cells of a table
     return re.sub(r"\s+", lambda gap: "\n" * min(gap[0].count("\n"), 2) or " ", text.strip())
+
+
+def _letters_are_labels(texts: Iterable[str]) -> bool:
+    """Whether a lone C or D follows the same word, in the singular or plural, as a lone A."""
+    patterns, text = (_BEFORE_A, _BEFORE_NEXT_LETTER), "\n\n".join(texts)
+    labelled, also = ({word.casefold().rstrip("s") for word in re.findall(each, text)} for each in patterns)
+    return not labelled.isdisjoint(also)
 
 
 def _without_articles(text: str) -> str:

@@ -251,6 +251,7 @@ COULD_NAME = [
         "Choose option a over option c",
         "variant a today",
         "Drug a lowers the risk. Drug c does not.",
+        "Drug a lowers the risk, drugs “c” and d don't.",
     ),
     *(f"{before}A {verb}" for before in ("", "- ", "So it is. ", "vendor\n") for verb in VERBS),
 ]
@@ -258,6 +259,7 @@ COULD_NAME = [
 NO_NAME = [
     *("Is it so?", "Plan AB is a plan", "Is it AB1 or 1AB?", "Is it worth a try or a look, as a team?"),
     *("Do cabs rob us?", 'It has a "fair" price.', "a carbon tax works", "Should researchers be paid more?"),
+    *("a plan, (c) 2024", "a 20 °C day", "a vitamin D pill", "a list: see c), Appendix C, grade C and C. Weber"),
     *("It cost\na lot", "See R3, R10, XR1.", "We'd learn a language: C++ or C#", "a law of D.C. on R&D"),
     *(
         f"{text}\n\n{'So it is. ' * 30}"
