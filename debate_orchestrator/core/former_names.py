@@ -27,7 +27,8 @@ READS_FORMER_VALUES = BeforeValidator(lambda value: _renamed(value, _FORMER_VALU
 
 
 def formerly(**former_names: str) -> ConfigDict:
-    """The configuration of a model some of whose fields had other names in earlier versions: it reads those too."""
+    """The configuration of a model some of whose fields had other names in earlier versions: it reads those too. Each
+    is the first name that journals have, which a later renaming must keep."""
 
     def names_read(name: str) -> str | AliasChoices:
         return AliasChoices(name, former_names[name]) if name in former_names else name

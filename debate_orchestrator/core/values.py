@@ -92,7 +92,6 @@ class JournaledModel(FrozenModel):
         settings="setup",
         spec="by",
         specs="who",
-        stand_in_findings_decide="stand_ins_find",
         stop_reason="stop",
         turn_id="turn",
         uncached_input="fresh",
