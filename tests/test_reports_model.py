@@ -9,7 +9,7 @@ import pytest
 import scripted_debates
 import scripted_replies
 from corpus import for_each
-from debates import DECLINE, entries, one_agent, play_events, report_model, script_of
+from debates import DECLINE, entries, one_agent, opened_event, play_events, report_model, script_of
 
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import EarlierDebate, Event, Noted, Reassigned, Spoke, StructuredReplyGiven
@@ -64,6 +64,20 @@ def test_where_it_came_from_is_reported() -> None:
         "In ballots, short words were read as sides: “(a)” as Researcher A, “A” as Researcher A, “Pro” as Researcher A."
     )
     assert read in report_model(words, rounds=2).provenance
+    con_won = scripted_replies.ballot(6, 7, rounds=2, winner="the Con side is the winner")
+    swapped = scripted_replies.ballot(7, 6, rounds=2, winner="Con")
+    position = scripted_replies.final(opened_event().settings.positions["b"])
+    words = script_of(
+        _1_verdict_judge=con_won,
+        _1_verdict_judge_mirrored=swapped,
+        _2_verdict_judge_mirrored=swapped | {"winner": "A"},
+        _final_verdict_judge_mirrored=position,
+    )
+    read = (
+        "In ballots, short words were read as sides: “the Con side is the winner” as Researcher B, "
+        "“Con” as Researcher B (sides swapped), “A” as Researcher B (sides swapped)."
+    )
+    assert read in report_model(words, rounds=2, mirror=True).provenance
 
 
 def test_what_was_noted_is_reported_once() -> None:

@@ -7,7 +7,7 @@ subclass an event, and do not add one that `fold` does not know.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_validator
@@ -341,6 +341,8 @@ class StructuredReplyGiven(JournaledModel):
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """The changes from the reply as it was written to `data`, one short line each."""
+    short_words: Annotated[Mapping[str, str], FREE_TEXT] = Field(default={}, exclude_if=lambda value: not value)
+    """Each word that is no whole name or position and was read as a side, to that side, mirrored or not."""
 
 
 _FORMER_SENTENCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -66,6 +67,7 @@ class RecordedOutcome(FrozenModel):
     """The reason that it could not be used; empty if it could."""
     data: Annotated[dict[str, Any] | None, FREE_TEXT] = None
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
+    short_words: Annotated[Mapping[str, str], FREE_TEXT] = Field(default={})
     """As in `StructuredReplyGiven`; None and empty for a speech."""
     declined: bool = False
     concedes: bool = False

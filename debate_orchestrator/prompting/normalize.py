@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.phases import OUTCOMES
@@ -63,6 +64,8 @@ class NormalizedReply(NamedTuple):
     """Every value that can mean only one thing is in that form; the others are as they were written."""
     changes: list[str]
     """The changes, a short line each."""
+    short_words: Mapping[str, str] = MappingProxyType({})
+    """Each short word as it was written, to the side that it was read as."""
 
 
 def normalize(
@@ -72,14 +75,16 @@ def normalize(
     meanings: Mapping[str, str],
     positions: Iterable[str] = (),
     names: Collection[str] = (),
+    short: Collection[str] = (),
 ) -> NormalizedReply:
     """A reply of this shape, normalized, as a copy. `meanings` are the phrases for sides, each with the side that it
-    means, or with "" if it may mean something else; `positions` are those of them that are the sides' positions, and
-    `names` their whole names."""
-    normalizer = _Normalizer(shape_context, meanings, positions, names)
+    means, or with "" if it may mean something else; `positions` are those of them that are the sides' positions,
+    `names` their whole names, and `short` those that are neither."""
+    normalizer = _Normalizer(shape_context, meanings, positions, names, short)
     data = normalizer.object(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
-    return NormalizedReply(data, [*normalizer.changes, *([f"and {more} more changes"] if more else [])])
+    changes = [*normalizer.changes, *([f"and {more} more changes"] if more else [])]
+    return NormalizedReply(data, changes, normalizer.short_words)
 
 
 def dropped_turns(changes: Iterable[str]) -> list[str]:
@@ -110,13 +115,15 @@ class _Normalizer:
         meanings: Mapping[str, str],
         positions: Iterable[str],
         names: Collection[str],
+        short: Collection[str],
     ):
-        self.shape_context, self.meanings, self.names = shape_context, meanings, names
+        self.shape_context, self.meanings, self.names, self.short = shape_context, meanings, names, frozenset(short)
         # `Yes`, `false` or `Not yet` also say whether a side conceded at all, and answer the question of an issue.
         self.no_names = frozenset((*_FLAGS, *positions))
         self.changes: list[str] = []
         """The first of the changes, a line each."""
         self.changed = 0
+        self.short_words: dict[str, str] = {}
 
     def note(self, where: str, what: str, *values: Any) -> None:
         """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
@@ -147,15 +154,17 @@ class _Normalizer:
         """A mapping with the keys that are meant; one that is there twice, or unknown, stays, to be reported."""
         meant = {text: side for text, side in self.meanings.items() if side in names}
         meant |= {phrase(name): name for name in names if name not in self.shape_context.sides}
+        texts_of = {key: {key, plain_phrase(key) or ""} & meant.keys() for key in value}
         key_names = dict[str, str]()
-        for key in value:
-            readings = {meant[text] for text in (key, plain_phrase(key) or "") if text in meant}
+        for key, texts in texts_of.items():
+            readings = {meant[text] for text in texts}
             key_names[key] = key if key in names or len(readings) != 1 else readings.pop() or key
         times = Counter(key_names.values())
         key_names = {key: name if times[name] == 1 else key for key, name in key_names.items()}
         for key, name in key_names.items():
             if key != name:
                 self.note(where.rstrip("."), "the key {} read as {}", key, name)
+                self._note_short_word(key, texts_of[key], name)
         return {key_names[key]: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
@@ -258,7 +267,16 @@ class _Normalizer:
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
         meant = {meanings[text] for text in readings & meanings.keys()}
         meant |= {text for text in options if readings & {phrase(text), *_SYNONYMS.get(text, ())} and text not in sides}
-        return meant.pop() if len(meant) == 1 and meant <= {*options} else None
+        if len(meant) != 1 or not meant <= {*options}:
+            return None
+        (option,) = meant
+        self._note_short_word(value, readings & meanings.keys(), option)
+        return option
+
+    def _note_short_word(self, written: str, texts: Collection[str], side: str) -> None:
+        """Keeps what was read as a side if all `texts` for sides in it are short."""
+        if texts and self.short.issuperset(texts):
+            self.short_words[written.strip()] = side
 
     def _change(self, where: str, old: Any, new: Any, why: str = "") -> Any:
         if type(old) is not type(new) or old != new:

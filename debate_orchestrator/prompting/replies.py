@@ -14,7 +14,7 @@ from typing import Any
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Declined, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
-from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
@@ -102,12 +102,10 @@ def parse_reply(
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
-    if recorded_outcome is not None and recorded_outcome.data is not None:
-        json_object, is_stored = (recorded_outcome.data, list(recorded_outcome.changes)), True
-    else:
-        json_object, is_stored = _find_object(turn.id, reply.text, code), False
+    stored = recorded_outcome if recorded_outcome is not None and recorded_outcome.data is not None else None
+    json_object = (stored.data, list(stored.changes)) if stored else _find_object(turn.id, reply.text, code)
     for short_words_count in (True, False):
-        reading = _normalize_object(debate, turn, shape, json_object, is_stored, short_words_count=short_words_count)
+        reading = _normalize_object(debate, turn, shape, json_object, stored, short_words_count=short_words_count)
         problems = check(shape, reading.value, schedule.shape_context(debate, turn))
         if problems or not _is_winner_behind(debate, turn, reading.value):
             break
@@ -115,7 +113,10 @@ def parse_reply(
         raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
     if recorded_outcome is None and not last and reply.spec != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
-    return StructuredReplyGiven(turn_id=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
+    changes, short_words = tuple(reading.changes), reading.short_words
+    return StructuredReplyGiven(
+        turn_id=turn.id, data=reading.value, reply=reply, changes=changes, short_words=short_words
+    )
 
 
 def rejected_event(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = False) -> Rejected:
@@ -126,20 +127,32 @@ def rejected_event(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = 
 
 
 def _normalize_object(
-    debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject, is_stored: bool, *, short_words_count: bool
+    debate: DebateState,
+    turn: Turn,
+    shape: Shape,
+    json_object: FoundObject,
+    stored: RecordedOutcome | None,
+    *,
+    short_words_count: bool,
 ) -> NormalizedReply:
-    """The reading of a structured reply from the object that was found in it, or that is stored in a journal."""
+    """The reading of a structured reply from the object that was found in it, or that is `stored` in a journal. Its
+    short words are those of both readings, with the sides as they are, mirrored or not."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
     bare, wrapped = unwrap(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
-    public = bare if is_stored else speech_rules.without_leading_pairs(debate, bare)
+    public = bare if stored else speech_rules.without_leading_pairs(debate, bare)
     private = ["private reasoning in the texts left out"] if public != bare else []
     positions = debate.opened.settings.positions.values()
     own_words = [words for position in positions for words in (phrase(position), position.strip())]
     seats = [debate.format.seats[side] for side in debate.format.sides]
     names = {phrase(f"{seat.name} {label}") for seat in seats for label in ("", *(other.label for other in seats))}
+    sure = _sides(debate, turn, short_words_count=False)
     meanings = _sides(debate, turn, short_words_count=short_words_count)
-    reading = normalize(shape, public, shape_context, meanings, own_words, names)
-    return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
+    short = [text for text, side in meanings.items() if side != sure[text]]
+    reading = normalize(shape, public, shape_context, meanings, own_words, names, short)
+    side_of = debate.mirror.side if turn.mirrored else str
+    short_words = dict(stored.short_words) if stored else {}
+    short_words |= {word: side_of(side) for word, side in reading.short_words.items()}
+    return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes], short_words=short_words)
 
 
 def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) -> None:

@@ -104,7 +104,7 @@ def _recorded_outcome(event: ReplyEvent, recorded: DebateState, mirror: Mirror) 
         shape = recorded.shape(turn)
         if turn.mirrored and shape is not None and recorded.mirror.order_only != mirror.order_only:
             data = mirror.structured_reply(shape, tally.in_original_names(recorded, shape, event))
-        return RecordedOutcome(data=data, changes=event.changes)
+        return RecordedOutcome(data=data, changes=event.changes, short_words=event.short_words)
     if isinstance(event, Rejected):
         return RecordedOutcome(problems=event.problems)
     declined = isinstance(event, Declined)

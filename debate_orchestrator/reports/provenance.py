@@ -3,7 +3,6 @@ vendor with a side, and what the calls cost."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, product
 from typing import Literal
@@ -33,8 +32,6 @@ UNWRITTEN = "unwritten"
 """The kind of notes on a list of issues, dissent record or decision brief that no usable reply wrote."""
 DEGRADED = "degraded"
 """The kind of notes on sides that are not independent, did not argue or were not judged."""
-_READ_AS_SIDE = re.compile(r"(?:winner|scores): (?:the key )?'(.{1,20})' read as '?(\w+)'?")
-"""A change of a ballot by which a word counts for a side."""
 ONE_ROUND = "one round"
 """The kind of the note on a debate without the turns in which sides answer each other."""
 
@@ -164,7 +161,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
     if turns := [turn.id for turn in schedule.turns_taken(debate) if debate.reply(turn).dropped_pages]:
         text = f"The journal had no room for the pages that a search found in {', '.join(turns)}."
         yield _warning("pages dropped", text, turns[0] if len(turns) == 1 else None)
-    if readings := dict.fromkeys(_short_words_for_sides(debate)):
+    if readings := _short_words_for_sides(debate):
         yield _info("readings", f"In ballots, short words were read as sides: {', '.join(readings)}.")
     for seat, features in _by_seat(debate, lambda reply: reply.unsupported).items():
         name = debate.format.name_of(seat)
@@ -174,15 +171,19 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
         yield _info("prompts changed", text)
 
 
-def _short_words_for_sides(debate: DebateState) -> Iterator[str]:
-    """The words other than whole names that decided for a side in a ballot, each with the name that it was read as."""
+def _short_words_for_sides(debate: DebateState) -> list[str]:
+    """The words other than whole names and positions that were read as sides in ballots, each with that side's name.
+    Where sides are swapped, a letter may name the other one, and that is said."""
+    unswapped: dict[tuple[str, str], bool] = {}
     for turn in schedule.turns_taken(debate):
         ballot = debate.structured_reply(turn.id) if turn.judging else None
-        for change in ballot.changes if ballot else ():
-            if (match := _READ_AS_SIDE.fullmatch(change)) and match[2] in debate.format.sides:
-                name = debate.format.name_of(match[2])
-                if name.casefold() not in match[1].casefold():
-                    yield f"{quoted(match[1])} as {name}"
+        for word, side in ballot.short_words.items() if ballot else ():
+            if side in debate.format.sides:
+                unswapped[word, side] = unswapped.get((word, side), False) or not turn.mirrored
+    return [
+        f"{quoted(word)} as {debate.format.name_of(side)}{'' if is_unswapped else ' (sides swapped)'}"
+        for (word, side), is_unswapped in unswapped.items()
+    ]
 
 
 def _by_seat(debate: DebateState, values_of: Callable[[Reply], Iterable[str | None]]) -> dict[str, tuple[str, ...]]:
