@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from debate_orchestrator.core.values import FrozenModel
 
 SETUP = "setup"
 """The phase under which calls before the first turn are counted."""
+CALL_ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{48}(?![0-9a-f])")
+"""What `call_id` makes, wherever it stands in a file."""
 
 
 class CostLine(FrozenModel):

@@ -4,10 +4,10 @@ they were run here: a note that workers of a database may have them, and the rec
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection
 from pathlib import Path
 
+from debate_orchestrator.core.costs import CALL_ID
 from debate_orchestrator.storage.files import write_new
 from debate_orchestrator.util.data import error_text, name_of, open_regular, read_regular
 from debate_orchestrator.util.errors import BadFile, BadSettings
@@ -20,8 +20,6 @@ SPEC, DEBATES, CLUSTER, BATCHES = "tournament.json", "debates", "cluster.txt", "
 _HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
 """The first line of the note, without which the file is a person's. The second is the address of the database. It is
 shown and compared, and stands in no command to copy: a folder from elsewhere must not choose where a password goes."""
-_CALL = re.compile(rb"(?<![0-9a-f])[0-9a-f]{48}(?![0-9a-f])")
-"""The id of a call in the record of batches."""
 _MAX_LENGTH = 4_096
 """Bytes of the note that are read."""
 
@@ -77,7 +75,7 @@ def must_not_be_in_batches(folder: str, calls: Collection[str]) -> None:
         return
     path = os.path.join(folder, BATCHES)
     try:
-        recorded = {*_CALL.findall(read_regular(path))}
+        recorded = {*CALL_ID.findall(read_regular(path))}
     except OSError as error:
         raise BadFile(f"Can't read {name_of(path)} ({error_text(error)}).", hint="make it readable") from None
     if any(call.encode() in recorded for call in calls):
