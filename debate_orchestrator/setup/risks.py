@@ -72,6 +72,7 @@ _EARLIER_DIGESTS = frozenset(
         "9f4bb6f11ba21af54ea97a26f169ca5f20a0936377e9cebcc8ee05933a4153f4",  # claim
         "dff9dc4720d1213fac29a5708bfa95466aa6f2689f865b61fcf104b77dcbda8a",  # conversation
         "ce460f13f7cdebc69618f9436ce9cbcbf54db6fc96dfbf7bdc749afd5e47b269",  # panel
+        "7a4eede8a922b72848d11bb52c1d57278dd8d92a521c69522562e557bc1f8b78",  # panel
         "de868ef28aa2a937bd5d45de30f8df4ade2ba9504fc91bb0e74017bf6cda571c",  # question
         "13d41388d9ece59869572830e1265fe1d13bc43df2a35457cda4093e303f7dae",  # transcript
     }

@@ -47,7 +47,7 @@ class ColumnMap(FrozenModel):
     winner: str | None = None
     """pro, con, tie, or a side's model. Without this column, the scores decide."""
     scores: dict[str, tuple[str, str]] = Field(default={}, max_length=rows.MAX_CRITERIA)
-    """Dimension to the columns of pro's and con's points."""
+    """Criterion to the columns of pro's and con's points."""
     round: str | None = None
     """The round after which the ballot was cast; the last one of a debate is on the whole of it."""
     mirrored: str | None = None

@@ -111,7 +111,7 @@ class BallotRow(FrozenModel):
     winner: Winner | None
     """None if the ballot decides nothing."""
     scores: dict[str, tuple[_Number, _Number]] = {}
-    """Dimension to the points of pro and con; empty if sides are not scored."""
+    """Criterion to the points of pro and con; empty if sides are not scored."""
     round: _Count | None = None
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
