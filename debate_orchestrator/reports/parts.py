@@ -74,7 +74,7 @@ class TurnReport(Part):
     """Whether a judge saw the debate with the sides swapped."""
     counted: bool | None = None
     """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
-    left_out: bool = Field(default=False, exclude=True)
+    left_out: bool = False
     """Whether it is a stand-in's ballot that does not count."""
     parsed_ballot: ParsedBallot | None = Field(default=None, exclude=True)
     """The content of the ballot."""
@@ -104,6 +104,11 @@ class TurnReport(Part):
     """Its quotes from the context files, if they were looked up."""
     pages: tuple[FoundPage, ...] = ()
     """Pages that a search returned while it was written."""
+
+    @property
+    def left_out_note(self) -> str:
+        """The sentence beside a ballot that is left out; empty beside any other."""
+        return f"{wording.LEFT_OUT.capitalize()}." if self.left_out else ""
 
     @property
     def is_vote(self) -> bool:
