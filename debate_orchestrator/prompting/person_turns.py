@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -183,6 +183,12 @@ def hides_ballots(debate: DebateState) -> bool:
     """Whether a person is one of several judges: none of them may see the ballots of the others."""
     panel = debate.cast.get(JUDGE, ())
     return model_spec.HUMAN in panel and len(panel) > 1
+
+
+def side_meanings(format: Format, positions: Mapping[str, str]) -> dict[str, str]:
+    """What each side in a form means: its name, and the position that is shown for it, since something that is debated
+    may be called A."""
+    return {side: f"{format.name_of(side)}: {sanitize.one_line(position)}" for side, position in positions.items()}
 
 
 def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:

@@ -33,6 +33,7 @@ from debate_orchestrator.prompting.person_turns import (
     question_label,
     reply_problems,
     short_form,
+    side_meanings,
     speech_remarks,
     task,
 )
@@ -154,11 +155,7 @@ class TurnForm(Form):
         entries = transcript_entries.entries_for(debate, turn)
         meanings = {entry.turn.id: debate.format.heading_of(entry.turn) for entry in entries}
         meanings |= debate.format.rubric.convergence
-        # Something that is debated may be called A, and not be what the side a argues for.
-        positions = positions_shown(debate, turn)
-        self._side_meanings = {
-            side: f"{debate.format.name_of(side)}: {one_line(positions[side])}" for side in shape_context.sides
-        }
+        self._side_meanings = side_meanings(debate.format, positions_shown(debate, turn))
         self._meanings = meanings | self._side_meanings
 
     async def run(self) -> str:

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.shape import Shape, ShapeContext
 from debate_orchestrator.prompting import fields
-from debate_orchestrator.prompting.person_turns import question_label
+from debate_orchestrator.prompting.person_turns import question_label, side_meanings
 from debate_orchestrator.util.errors import BadReply
-from debate_orchestrator.util.sanitize import one_line
 
 _PREFIX = "field/"
 """The prefix of the names of these fields, so that no other field of the form is taken for one."""
@@ -45,11 +44,10 @@ def questions(
     computed: Mapping[fields.FieldPath, str] = MappingProxyType({}),
     wording_of: Callable[[fields.FormQuestion], tuple[str, str]] | None = None,
 ) -> list[ReplyField]:
-    """The fields, as far as they are known from the `typed_answers`, and `with_problems` of these if wanted. A side in
-    them has the position beside it that is shown for it, since something that is debated may be called A. What is
-    `computed` is not asked for. `wording_of` gives the label of a field and what it is about, where the shape's own
-    words do not fit."""
-    meanings = {side: f"{format.name_of(side)}: {one_line(positions[side])}" for side in shape_context.sides}
+    """The fields, as far as they are known from the `typed_answers`, and `with_problems` of these if wanted, with
+    the `positions` that are shown for the sides. What is `computed` is not asked for. `wording_of` gives the label of a
+    field and what it is about, where the shape's own words do not fit."""
+    meanings = side_meanings(format, positions)
     reply_fields: list[ReplyField] = []
     in_lines = _with_issue_lines(typed_answers, shape_context)
     full = fields.with_defaults(shape, shape_context, {**in_lines, **computed})
