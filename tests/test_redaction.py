@@ -357,7 +357,7 @@ def test_the_public_beginning_of_a_key(key: str, ended: Any, monkeypatch: pytest
     assert reply.text == "".join(heard) == said
 
 
-@pytest.mark.parametrize("length", range(1, 17))
+@pytest.mark.parametrize("length", [1, 8, 16])
 def test_a_part_of_a_key_stays(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key is taken out whole or not at all, at the end of a reply too: those who write it and read it again would see
     which parts of a key they know."""
@@ -476,6 +476,7 @@ def test_a_masked_key_takes_no_time(key: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_apostrophe_that_yaml_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key with an apostrophe is found in YAML too, where single quotes double it."""
     monkeypatch.setenv("DB_PASSWORD", "Tr0ub4'dor9x3Kq#7")
     text = yaml.dump({"topic": "Is it true: it is Tr0ub4'dor9x3Kq#7 now?"})
     assert "''" in text and yaml.load(redact_yaml(text)) == {"topic": "Is it true: it is [key] now?"}

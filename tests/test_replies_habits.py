@@ -233,20 +233,20 @@ def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, str]) -> 
 
 @for_each(["B won", "Winner: B", "B wins", "the winner B", "B is the winner"])
 def test_who_won_is_not_who_conceded(written: str) -> None:
-    """Words that say who won are read in the field for the winner alone. Who conceded is read from a whole name."""
-    for conceded in (written, "B", "(b)", "side B", "Con", "the Con side"):
-        with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
-            read(dumped(ROUND, BALLOT | {"conceded": conceded}), ROUND)
-    for conceded in ("b", "Researcher B", "**researcher b** (Con)"):
-        assert read(dumped(ROUND, BALLOT | {"conceded": conceded}), ROUND).data["conceded"] == "b"
+    """Words that say who won are read in the field for the winner alone."""
+    with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
+        read(dumped(ROUND, BALLOT | {"conceded": written}), ROUND)
     if written != "the winner B":
         assert read(dumped(ROUND, BALLOT | ballot_fields(4, 8, winner=written)), ROUND).data["winner"] == "b"
 
 
+_AHEAD_BALLOTS = {
+    "1.verdict.judge": ballot_fields(8, 4, rounds=1),
+    f"1.verdict.judge{MIRRORED}": ballot_fields(4, 8, rounds=1),
+}
 AHEAD, AHEAD_MIRRORED = (
-    play_debate(1, 1, {"1.verdict.judge": ballot_fields(8, 4, rounds=1), f"1.verdict.judge{MIRRORED}": ballot_fields(
-        4, 8, rounds=1)}, until=f"final.verdict.judge{end}", mirror=bool(end)) for end in ("", MIRRORED)
-)  # fmt: skip
+    play_debate(1, 1, _AHEAD_BALLOTS, until=f"final.verdict.judge{end}", mirror=bool(end)) for end in ("", MIRRORED)
+)
 """Before a judge's verdict, with side a ahead on its ballots."""
 
 
@@ -263,33 +263,38 @@ def test_a_short_word_for_the_side_with_fewer_points_is_not_read(written: str) -
             read(dumped(debate, ballot | {"winner": word}), debate)
         for sure in (behind, f"Researcher {behind.upper()}"):
             assert read(dumped(debate, ballot | {"winner": sure}), debate).data["winner"] == behind
+
+
+def test_letters_of_swapped_scores_are_not_read() -> None:
+    """Letters for the keys of scores that contradict the winner are asked for again."""
     by_letters = {"A": BALLOT["scores"]["b"], "B": BALLOT["scores"]["a"]}
     with pytest.raises(BadReply, match=r"scores: .* the keys 'A', 'B'"):
         read(dumped(ROUND, BALLOT | {"scores": by_letters}), ROUND)
 
 
-@for_each(["Yes", "yes", "Not yet.", "not yet"])
-def test_no_concession_is_read_from_words_of_a_position(written: str) -> None:
-    """`Yes`, or `Not yet`, may say whether a side conceded: it is asked for again. `No` says that none did."""
-    with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
-        read(dumped(YES_OR_NO, BALLOT | {"conceded": written}), YES_OR_NO)
+def test_a_concession_is_read_from_whole_names() -> None:
+    """Who conceded is read from a key or a whole name. A short word, or a position such as `Yes`, which may say whether
+    a side conceded, is asked for again. `No` says that none did."""
+    short = [(ROUND, written) for written in ("B", "(b)", "side B", "Con", "the Con side")]
+    for debate, written in [*short, *((YES_OR_NO, words) for words in ("Yes", "yes", "Not yet.", "not yet"))]:
+        with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
+            read(dumped(debate, BALLOT | {"conceded": written}), debate)
+    for written in ("b", "Researcher B", "**researcher b** (Con)"):
+        assert read(dumped(ROUND, BALLOT | {"conceded": written}), ROUND).data["conceded"] == "b"
     assert read(dumped(YES_OR_NO, BALLOT | {"conceded": "No"}), YES_OR_NO).data["conceded"] is None
-    debate = debating(FINAL, positions={"a": "The Greens", "b": "Neither"})
-    for winner in (
-        "Neither",
-        "Neither won",
-        "neither is the winner",
-    ):  # `Neither` may be a position, or say that none won
+
+
+@for_each(["Neither", "A draw", "They drew a tie", "It ends in ties"])
+def test_words_for_no_winner_that_are_debated_are_not_read(position: str) -> None:
+    """`Neither`, or `Draw`, may be a position, or say that none won: it is asked for again. The other position and the
+    exact key for a tie are read."""
+    debate = debating(FINAL, positions={"a": "The Greens", "b": position})
+    words = "Neither|Neither won|neither is the winner" if position == "Neither" else "Draw|the draw|Draw won|tied|Tie"
+    for winner in words.split("|"):
         with pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
             read(dumped(debate, VERDICT | {"winner": winner}), debate)
-    assert read(dumped(debate, VERDICT | {"winner": "the greens"}), debate).data["winner"] == "a"
-    for b in ("A draw", "They drew a tie", "It ends in ties"):  # so may words for a tie
-        debate = debating(FINAL, positions={"a": "Paris wins", "b": b})
-        for winner in ("Draw", "the draw", "Draw won", "tied", "Tie"):
-            with pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
-                read(dumped(debate, VERDICT | {"winner": winner}), debate)
-        given = VERDICT | {"winner": "tie", "strength": None}
-        assert read(dumped(debate, given), debate).data["winner"] == "tie"
+    for winner, changes in (("a", {"winner": "the greens"}), ("tie", {"winner": "tie", "strength": None})):
+        assert read(dumped(debate, VERDICT | changes), debate).data["winner"] == winner
 
 
 def test_the_answer_to_an_issue_is_no_side() -> None:
