@@ -31,6 +31,7 @@ from debate_orchestrator.prompting.briefs import Brief, brief, brief_file, posit
 from debate_orchestrator.prompting.person_turns import computed_answers, heading
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.util.errors import BadReply
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
 VERDICT = "1.verdict.judge"
@@ -97,7 +98,7 @@ def test_where_a_name_could_be_debated_the_order_alone_is_swapped(first: str) ->
 def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
     """A judge that names a winner by its position means the side for which its brief shows it, in whatever words."""
     former = {side: f'An answer of {side.upper()} to "Which town?"' for side in "ab"}
-    for positions in (former, {"a": "Tabs.", "b": "Spaces, says 1.opening.a."}):
+    for positions in (former, {"a": "Tabs.", "b": "Spaces, says 1.opening.a."}, {"a": "C++", "b": "Plain C"}):
         opening = opened_event(rounds=1, mirror=True, topic="Which town?").with_settings(positions=positions)
         debate = fold([opening])
         while not debate.due[0].judging:
@@ -113,6 +114,10 @@ def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
                 said = json.dumps(signed(scripted_replies.ballot(7, 6, winner=position, rounds=1), code))
                 event = parse_reply(debate, turn, Reply(text=said, brief_digest="0" * 64, spec="x"), code)
                 assert isinstance(event, StructuredReplyGiven) and event.data["winner"] == side, (turn.id, position)
+                if (without_signs := position.rstrip("+")) != position:
+                    said = said.replace(json.dumps(position), json.dumps(without_signs))
+                    with pytest.raises(BadReply):
+                        parse_reply(debate, turn, Reply(text=said, brief_digest="0" * 64, spec="x"), code)
 
 
 @pytest.mark.parametrize("order_only", [False, True])

@@ -63,8 +63,10 @@ _MODEL_TAGS = (
 """The tags that models are known to use: a kind, what opens reasoning of that kind, and what closes it."""
 _TOKEN_KINDS = {"channel", "one_bar", "token"}
 """Kinds whose tags are special tokens of a model, which count anywhere."""
-_END_OF_MESSAGE = re.compile(r"<\|end\|>\s{0,80}(?:<\|(?:user|start\|>\s{0,8}user).*)?\Z", re.DOTALL | re.IGNORECASE)
-"""The token that ends a whole message, and what a model writes on as another speaker."""
+_END_OF_MESSAGE = re.compile(
+    r"(?:\s*+(?:<\|(?:end|endoftext|im_end|return|eot_id|end_of_text|assistant)\|>|</s>))+\s*+\Z", re.IGNORECASE
+)
+"""The tokens with which models end a message, where a server shows them."""
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
@@ -82,8 +84,8 @@ class PublicText(NamedTuple):
 
     text: str
     private: bool = False
-    restarted: bool = False
-    """Whether a closing tag without an opening tag made the text before it private."""
+    begins_at: int = 0
+    """The place before which a closing tag without an opening tag made all private."""
     left_open: bool = False
     """Whether private reasoning begins after other text and is never closed. It is then part of `text`."""
 
@@ -93,6 +95,12 @@ def public_text(text: str, tag: str = "", *, is_speech: bool = True) -> PublicTe
     counts."""
     public = _scan(text, tag, is_complete=True, is_speech=is_speech)
     return public._replace(text=public.text.strip()) if public.private else public
+
+
+def without_end_of_message(text: str) -> str:
+    """A text without the tokens that end a message."""
+    end = _END_OF_MESSAGE.search(text, max(0, len(text) - 300))
+    return text[: end.start()] if end else text
 
 
 def without_leading_pair(text: str, tag: str = "") -> str:
@@ -136,16 +144,17 @@ class PrivateFilter:
 
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
-    text = _END_OF_MESSAGE.sub("", text)
+    text = without_end_of_message(text)
     tags, public, at, position = _tags(tag), list[str](), 0, 0
-    private = restarted = False
+    private, begins_at = False, 0
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)
         kind = name.removesuffix(_END)
         if name.endswith(_END):
-            if kind == _FORMAT_TAG or not is_speech or _stands_alone(text, match):
-                public, at, private, restarted = [], position, True, True
+            is_end = match[0].casefold() == "<|end|>"  # of any message, not only of reasoning
+            if not is_end and (kind == _FORMAT_TAG or not is_speech or _stands_alone(text, match)):
+                public, at, private, begins_at = [], position, True, position
             continue
         opened = (match["name"] or kind).casefold()
         if opened in unclosed or not (
@@ -169,7 +178,7 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
         private = True
         if is_speech and pairings < _MAX_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
             outside_code, pairings = " " * at + with_code_blanked(text[at:]), pairings + 1
-    return PublicText("".join((*public, text[at:])), private, restarted, bool(unclosed))
+    return PublicText("".join((*public, text[at:])), private, begins_at, bool(unclosed))
 
 
 def _code_blocks(text: str) -> list[tuple[int, int]]:

@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Phase, Turn
-from debate_orchestrator.core.private_text import PublicText, public_text, with_code_blanked, without_leading_pair
+from debate_orchestrator.core.private_text import (
+    PublicText,
+    public_text,
+    with_code_blanked,
+    without_end_of_message,
+    without_leading_pair,
+)
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import (
@@ -155,9 +161,11 @@ def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, 
 
 def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply: Reply, code: str = "") -> bool:
     public = _public(debate, reply.text)
-    if reply.ended == "cut" or public.restarted or public.left_open or visible.dropped:
+    if reply.ended == "cut" or public.begins_at or public.left_open or visible.dropped:
         return False
-    return _last_line(sanitize(reply.text)) == _last_line(visible.text) and ends_with_line(visible.text, line, code)
+    return _last_line(without_end_of_message(sanitize(reply.text))) == _last_line(visible.text) and ends_with_line(
+        visible.text, line, code
+    )
 
 
 def without_code(debate: DebateState, text: str) -> str:

@@ -16,8 +16,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from contextlib import suppress
-from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
 from debate_orchestrator.core.private_text import public_text
@@ -25,21 +23,19 @@ from debate_orchestrator.prompting.reply_code import ReplyCode, plain_key
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr
 
-_MAX_STARTS = 50
-"""Places of a text from which an object is looked for."""
+_MAX_WORK, _WORK_OF_DEPTH = 2_000_000, 20_000
+"""Characters that are read in vain where an object is looked for, and for how many a text counts that is too deep."""
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
-_OPENED_FENCE = re.compile(r"(?:\A|\n)[ \t]*```\w*\Z")
-_BRACE, _KEY = re.compile("[{}]"), re.compile(r"""["']\s*+:""")
-_SPOKEN_OF = re.compile(r"""(?:(?P<mark>["'`])[{}](?P=mark)|[“‘][{}][”’])(?=[\s.,:;!?)])""")
-_PAIR = re.compile(r"\{[^{}\0]*\}")
-_MAX_PAIRS_WITHIN = 20
-"""The maximum depth of pairs of braces in prose."""
-_QUOTATION_MARKS = re.compile(r"""\\.|(?P<double>")|(?<!\w)'|'(?!\w)""")
-_BEGINS_WITH_KEY = re.compile(r"""\{\s*+["']?[\w -]{1,100}["']?\s*+:""")
-_COMMENT = re.compile(r"#|//|/\*")
-_ENDS_LINE, _GOES_ON = re.compile(r"[.,;:)`]{0,5}[ \t]*+(?:\n|\Z)"), re.compile(r"['\w]|[^\n{}]*\"")
+_KEY, _PAIR = re.compile(r"""["']\s*+:"""), re.compile(r"\{[^{}]*\}")
+_MAX_DEPTH = 20
+"""Pairs of braces within each other that are left out of private reasoning."""
+_BEGINS_WITH_CODE = r"""(?:\A|\n|```)[ \t]*+\{{\s*+["']?\w+["']?\s*+:\s*+["']?{}["']?\s*+,"""
+"""The pattern of an object that begins a line with the code."""
+_WITHIN_JSON = re.compile(r"""[,\[]\Z|[^{}"']["']\s*+:?\Z""")
+_COMMENT = re.compile(r"(?://[^\n]*|/\*[^*]*\*/)\Z")
+_OPENED_FENCE = re.compile(r"(?:\A|\n)[ \t]*+```\w*+\s*+\Z")
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -77,8 +73,8 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     value, problem = _strict(bare)
     if isinstance(value, dict) and (code is None or code.is_held_by(value)):
         return value, [] if bare == cleaned else ["code fence left out"]
-    public = without_reasoning_around(cleaned)
-    if code is not None and _may_be_cut(cleaned, public, code):
+    public, may_be_cut = _without_reasoning(cleaned, code)
+    if may_be_cut:
         raise NotAlone("a tag of private reasoning stands around or beside the JSON object")
     if not _without_fence(public):
         raise OnlyPrivateReasoning("the reply has no text outside private reasoning")
@@ -108,22 +104,23 @@ def without_reasoning_around(text: str) -> str:
     """A structured reply without the private reasoning around its object. No character of it is NUL. A tag within an
     object that is valid JSON is a word of the object, so a mark takes the object's place while the tags are read. An
     object in private reasoning goes with it."""
+    return _without_reasoning(text, None)[0]
+
+
+def _without_reasoning(text: str, code: ReplyCode | None) -> tuple[str, bool]:
+    """As `without_reasoning_around`, and whether reasoning that no tag began ends within an object with the code: the
+    tag may be a word of that object."""
     marked, index, spans = "", 0, _objects(text)
     for number, span in enumerate(spans):
         marked += f"{text[index : span.start]}\0{number}\0"
         index = span.stop
-    objects = [text[span.start : span.stop] for span in spans]
-    return _MARK.sub(lambda mark: objects[int(mark[1])], public_text(marked + text[index:], is_speech=False).text)
-
-
-def _may_be_cut(text: str, public: str, code: ReplyCode) -> bool:
-    """Whether private reasoning that no tag began seems to end within an object that begins with the code: the tag may
-    be a word of that object."""
-    head = text.removesuffix(public)
-    if head == text or public_text(head, is_speech=False).text:
-        return False
-    place = _prose(head, _objects(head)).find("{")
-    return place >= 0 and re.search(code.text, head[place:], re.IGNORECASE) is not None
+    marked += text[index:]
+    public, objects = public_text(marked, is_speech=False), [text[span.start : span.stop] for span in spans]
+    head = marked[: public.begins_at]
+    for _ in range(_MAX_DEPTH if code and "{" in head else 0):
+        head = _PAIR.sub("", head)
+    may_be_cut = bool(code and re.search(_BEGINS_WITH_CODE.format(code.text), head, re.IGNORECASE))
+    return _MARK.sub(lambda mark: objects[int(mark[1])], public.text), may_be_cut
 
 
 def _strict(text: str) -> tuple[Any, str]:
@@ -150,72 +147,47 @@ def _only(
     places = [place.start() for place in re.finditer(code.text, rest, re.IGNORECASE)]
     if len(places) > 1 or any(place > text.find("{") for place in places):  # Prose may announce the code.
         raise ValueError("the code occurs again beside the object that has it, as in another object with faults")
-    prose = _prose(text, [span for span in objects if span not in with_code], with_code)
-    return first.value if _is_alone(text, prose, first.start, last.stop) else None
+    return first.value if _is_alone(text, objects, first.start, last.stop) else None
 
 
-def _is_alone(text: str, prose: str, start: int, stop: int) -> bool:
-    """Whether no other object holds what stands between two places. `prose` is the text without the objects and braces
-    that hold nothing else. An object that was cut off, as in a quotation, ends before a new paragraph or a code fence,
-    if nothing follows that may be a part of it."""
-    depth, is_closed = 0, False
-    for brace in _BRACE.findall(prose, stop):
-        depth += 1 if brace == "{" else -1
-        is_closed = is_closed or depth < 0
-    if "{" not in prose[:start]:
-        return not is_closed or not ("{" in text[:start] or _KEY.search(prose, 0, start))
-    head = prose[:start].rstrip()
-    if fence := _OPENED_FENCE.search(head):
-        head = head[: fence.start()].rstrip()
-    begins = fence is not None or prose.count("\n", len(head), start) > 1
-    return begins and not head.endswith((":", ",", "[")) and not re.search(r"[{}]|" + _KEY.pattern, prose[stop:])
+def _is_alone(text: str, objects: list[_Span], start: int, stop: int) -> bool:
+    """Whether no other object can hold what stands between two places. What is before it does not tell, since prose may
+    hold code and quotations. But an object that holds it has a key, a comma or a bracket before it, and goes on with a
+    comma or a bracket; or its last brace follows later, if the object is pasted into a text."""
+    before, after = text[:start].rstrip(), text[stop:].lstrip()
+    head = _OPENED_FENCE.sub("", before).rstrip()
+    if not head or (head, after.rstrip("` \n")) == ("[", "]"):
+        return not after.startswith(",")
+    if any(_WITHIN_JSON.search(end) for end in (before, head, _COMMENT.sub("", before).rstrip())):
+        return False
+    if after.startswith((",", "]", '"', "'", "/*", "//")):
+        return False
+    if head.endswith((":", "(", "=", ">")) and head.count("{") > head.count("}"):
+        return False
+    rest = _blanked(text, [span for span in objects if span.start >= stop])[stop:]
+    is_begun = "{" in before or _KEY.search(before) is not None
+    return not after.startswith("}") and not (is_begun and ("{" in rest or "}" in rest or _KEY.search(rest)))
 
 
 def _objects(text: str) -> list[_Span]:
     """The objects in a text that are JSON and not part of another such object."""
-    decoder, objects, end = json.JSONDecoder(), list[_Span](), 0
-    for brace in islice(re.finditer(r"\{", text), _MAX_STARTS):
-        if brace.start() >= end:
-            with suppress(ValueError, RecursionError):
-                _, end = decoder.raw_decode(text, brace.start())
-                objects.append(_Span(brace.start(), end, _strict(text[brace.start() : end])[0]))
+    decoder, objects, start, end, work = json.JSONDecoder(), list[_Span](), text.find("{"), 0, 0
+    while start >= 0 and work < _MAX_WORK:
+        try:
+            _, end = decoder.raw_decode(text, start)
+            objects.append(_Span(start, end, _strict(text[start:end])[0]))
+        except (json.JSONDecodeError, RecursionError) as error:
+            end = start + 1
+            work += error.pos - start if isinstance(error, json.JSONDecodeError) else _WORK_OF_DEPTH
+        start = text.find("{", end)
     return objects
 
 
-def _blanked(text: str, spans: Sequence[_Span], blank: str = " ") -> str:
+def _blanked(text: str, spans: Sequence[_Span]) -> str:
     """The text with spaces in place of these."""
     for span in spans:
-        text = f"{text[: span.start]}{blank * (span.stop - span.start)}{text[span.stop :]}"
+        text = f"{text[: span.start]}{' ' * (span.stop - span.start)}{text[span.stop :]}"
     return text
-
-
-def _prose(text: str, beside: list[_Span], with_code: Sequence[_Span] = ()) -> str:
-    """The text without these objects, and without braces that are spoken of or closed, at the same places. An object
-    that goes on after its end is a part of one with a fault, and stays. No pair of braces is around one `with_code`."""
-    whole = [span for span in beside if _is_quoted(text, span.start, span.stop) or not _GOES_ON.match(text, span.stop)]
-    prose = _SPOKEN_OF.sub("   ", _blanked(_blanked(text, whole), with_code, "\0"))
-    for _ in range(_MAX_PAIRS_WITHIN):
-        before, prose = prose, _PAIR.sub(_without_pair, prose)
-        if prose == before:
-            break
-    return prose
-
-
-def _without_pair(pair: re.Match[str]) -> str:
-    """Spaces in place of a pair of braces in prose; the pair itself if the second brace may stand within a text of an
-    object."""
-    marks = [mark["double"] for mark in _QUOTATION_MARKS.finditer(pair[0]) if mark[0][0] != "\\"]
-    is_whole = not any(marks.count(mark) % 2 for mark in set(marks))
-    if is_whole and not _is_quoted(pair.string, *pair.span()):
-        is_whole = not _GOES_ON.match(pair.string, pair.end())
-        if is_whole and _BEGINS_WITH_KEY.match(pair[0]):
-            is_whole = not _COMMENT.search(pair[0]) and _ENDS_LINE.match(pair.string, pair.end()) is not None
-    return re.sub(r"[^\n]", " ", pair[0]) if is_whole else pair[0]
-
-
-def _is_quoted(text: str, start: int, stop: int) -> bool:
-    """Whether the same quotation mark, or backtick, is on both sides."""
-    return start > 0 and text[start - 1] in "\"'`" and text.startswith(text[start - 1], stop)
 
 
 def _faulty_object(text: str, objects: list[_Span], code: ReplyCode | None) -> tuple[str, bool]:
@@ -230,13 +202,11 @@ def _faulty_object(text: str, objects: list[_Span], code: ReplyCode | None) -> t
         around = next((span for span in objects if span.start < begin < span.stop), None)
         if around and not code.is_held_by(around.value):
             return text[around.start : around.stop], around.value is None
-        beside = [span for span in objects if span.stop <= begin or span.start >= end]
-        prose = _prose(text, beside, [_Span(begin, end, None)])
-        inner, after = prose.rfind("{", 0, begin), prose.find("}", end)
-        if is_alone := min(inner, after) < 0 or _is_alone(text, prose, inner, after + 1):
-            first, last = inner, after
-        else:
-            first, last = prose.find("{"), prose.rfind("}")
+        inner, after = text.rfind("{", 0, begin), text.find("}", end)
+        is_alone = min(inner, after) < 0 or _is_alone(text, objects, inner, after + 1)
+        if not is_alone and (inner, after) == (first, last):  # private reasoning took the rest of the other one
+            return "", False
+        first, last = (inner, after) if is_alone else (first, last)
     return text[first : last + 1] if 0 <= first < last else "", is_alone
 
 

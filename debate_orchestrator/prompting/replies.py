@@ -177,6 +177,10 @@ def _is_winner_behind(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]
     return leader(scores) not in (ballot["winner"], TIE)
 
 
+_SIGN_OF_NAME = re.compile(r"[+#*%<>=&$@~^|\\]|(?<!\w)\.(?=\w)")
+"""A sign that is a part of a name: without it `C++` would be `C`."""
+
+
 def _sides(debate: DebateState, turn: Turn, *, short_words_count: bool) -> dict[str, str]:
     """Each phrase for a side in a reply to this turn, to the side that it means; to "" where it may mean the other, or
     what is debated. Where that could have any word for a side, or short words do not count, only a position, a name
@@ -189,7 +193,9 @@ def _sides(debate: DebateState, turn: Turn, *, short_words_count: bool) -> dict[
         short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
         own = {phrase(tag): ""} | {phrase(text): side if short_words_count and not in_doubt else "" for text in short}
-        own |= {phrase(text): side for text in (*sure, positions[actual_side])} | {positions[actual_side].strip(): side}
+        position = positions[actual_side].strip()
+        sure |= set() if _SIGN_OF_NAME.search(position) else {position}
+        own |= {phrase(text): side for text in sure} | {position: side}
         meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
     meanings |= dict.fromkeys(outcome_phrases("\n".join((debate.opened.settings.topic, *positions.values()))), "")
     return {text: meaning for text, meaning in meanings.items() if text}

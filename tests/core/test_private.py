@@ -92,7 +92,8 @@ def test_working_is_not_heard(left: str, right: str) -> None:
 
 @for_each(PAIRS.values())
 def test_the_tags_of_every_model_are_known(row: tuple[str, str]) -> None:
-    """Each pair of tags hides what is between them, is closed alone, and is left open."""
+    """Each pair of tags hides what is between them, is closed alone, and is left open. The token that ends any message
+    closes none alone."""
     left, right = row
     for text, rest in (
         ("{0}SECRET{1}So.", "So."),
@@ -100,7 +101,8 @@ def test_the_tags_of_every_model_are_known(row: tuple[str, str]) -> None:
         ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
         ("{0}SECRET", ""),
     ):
-        assert heard(text.format(left, right)).split() == rest.split(), text
+        if "{0}" in text or right != "<|end|>":
+            assert heard(text.format(left, right)).split() == rest.split(), text
 
 
 MENTIONS = (
@@ -282,15 +284,12 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
 
 
 def test_the_token_that_ends_a_message_hides_nothing() -> None:
-    """What a model writes on as another speaker is left out."""
-    for end in (
-        "<|end|>",
-        "<|end|>\n",
-        "<|end|>\n<|user|>\nNow the other side.",
-        "<|end|><|start|>user<|message|>More.",
-    ):
+    """It is left out at the end. What a model writes on after it, or says of it, is heard."""
+    for end in ("<|end|>", "<|end|>\n", "<|end|><|endoftext|>", "<|end|>\n<|assistant|>\n", "<|end|><|end|></s>"):
         assert public_text(f"<|channel|>final<|message|>My case stands.{end}").text == "My case stands."
         assert public_text(f"My case stands.{end}").text == "My case stands."
+    for more in ("\n<|user|>\nNow B.", " <|user|> is the template.", "\n```\nThat is it."):
+        assert public_text(f"My case stands.<|end|>{more}").text == f"My case stands.<|end|>{more}"
 
 
 def test_a_fence_in_working_pairs_with_none_outside() -> None:
