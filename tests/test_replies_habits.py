@@ -70,7 +70,6 @@ FORMS = {
     "private reasoning": "<think>A said {x}. B is {\"winner\": \"b\"}?</think>\n{}",
     "braces in the prose": "I use {set} notation. {}",
     "a brace that is spoken of": 'It begins with "{" and ends with "}": {}',
-    "code before it": 'As in `if (x) { y = "1"; }`, all see it.\n\nHere is my ballot:\n\n```json\n{}\n```',
     "a quoted ballot before it": 'One ends with "{"winner": "b"}", which I ignore.\n\nMy ballot:\n\n{}',
     "the token that ends a message": "{}<|end|><|endoftext|>",
     "sketches in private reasoning": '<think>It begins with {"code": and {is</think>\n{}',
@@ -376,9 +375,6 @@ ASKED_AGAIN = {
     "a draft after its key in what is cut off": f"{{'winner': 'b', 'note': 'No {{', 'idea' {TEXT}, 'why': 'It",
     "a draft behind a brace that is spoken of": (
         f'You asked for "{{", so here it is: {{"why": "A }} alone.", "winner": "b", "idea": {TEXT}, "n": "a {{ more"}}'
-    ),
-    "a draft behind a text that ends early": (
-        f'{{"winner": "b", "n": "he said "}}" there", "idea": {TEXT}, \'w\': \'{{\'}}'
     ),
     "a draft after a tag in a text": f'{{"winner": "b", "n": "It is like </think>: it ends.", "idea": {TEXT}}}',
     "a draft after a tag in a ballot with a fault": f"{TEXT[:-1].replace('So it', 'A </think>')},}}\nOnce: {TEXT}",
