@@ -285,7 +285,7 @@ def test_a_moderators_briefs_hold_too() -> None:
     for attack in ATTACKS:
         shown = [
             [
-                parts(moderator_brief("topic", heard=[text, CALM], **common)),
+                parts(moderator_brief("topic", wordings=[text, CALM], **common)),
                 parts(moderator_brief("positions", topic=text, rejected=[{"a": text, "b": text}], **common)),
             ]
             for text in (attack, CALM)

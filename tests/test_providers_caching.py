@@ -21,6 +21,7 @@ from debate_orchestrator.providers.caching import (
     breakpoints,
     cache_key,
     cache_plans,
+    placed_breakpoints,
 )
 
 SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
@@ -49,6 +50,11 @@ def test_the_last_of_a_family_only_reads() -> None:
 
     assert made["2.rebuttal.a"] == made["2.rebuttal.b"] == CachePlan(reads="2.challenge.a")
     assert made["2.verdict.judge"] == CachePlan(reads="1.verdict.judge")
+
+
+def test_a_turn_that_is_left_out_is_not_read() -> None:
+    """After a debate was ended early, no call sets a breakpoint for what a turn of a later round would have written."""
+    assert placed_breakpoints(CachePlan(reads="3.rebuttal.a"), debate(rounds=3), 9) == []
 
 
 def test_a_gap_of_a_host_takes_an_hour() -> None:

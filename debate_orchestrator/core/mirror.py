@@ -3,7 +3,7 @@
 A judge who judges the arguments alone finds for the same position in the mirrored debate. Mirroring it once more gives
 back the original. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
 
-What is debated, the topic, the positions and the material, is the same in both texts. If it could have a name, a
+What is debated, the topic, the positions and the context files, is the same in both texts. If it could have a name, a
 letter or a tag of a side (see `debated_names`), the mirrored debate has the order of the sides swapped, and no word
 changes.
 
@@ -57,7 +57,7 @@ class Mirror:
         """The other side; a name that is not a side is returned as it is."""
         return self._other.get(name, name)
 
-    def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:
+    def swapped(self, values: Mapping[str, _T]) -> dict[str, _T]:
         """The mapping with the two sides' values swapped, or their order. Sides come first; other keys follow
         unchanged."""
         swapped = {self.side(name): value for name, value in values.items()}

@@ -28,7 +28,7 @@ SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
 PRE_DEBATE_VOTE = "blind"
 """What enables the phase of the pre-debate vote."""
 ISSUES, DECISION_BRIEF = "issues", "brief"
-"""The options of the phases in which the rapporteur takes its turns."""
+"""What enables the phases in which the rapporteur takes its turns."""
 NO_NEW_GROUND = "dry"
 """The field in which a judge says whether another round would find no new ground."""
 VOTE_FIELDS = {"scores", "winner", "label"}

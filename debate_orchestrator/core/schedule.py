@@ -113,7 +113,7 @@ def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     if slot.phase.triggered_by == "convergence":
         if not tally.had_intervention(debate, slot.round or 0):
             return []
-        answering = tally.diverging_sides(debate, slot.round or 0)
+        answering = tally.sides_asked_to_diverge(debate, slot.round or 0)
         order = tuple(side for side in order if side in answering)
     return slot.stages(order, debate.judges, mirror=debate.opened.mirrors(slot.phase))
 

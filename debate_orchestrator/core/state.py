@@ -250,8 +250,8 @@ def make_plan(opened: Opened) -> DebatePlan:
 
 
 def debated_texts(opened: Opened) -> tuple[str, ...]:
-    """The topic, the positions, the user's own issues and the material; of a debate that is judged, the issues too, and
-    the names by which the author of a transcript calls the speakers."""
+    """The topic, the positions, the user's own issues and the context files; of a debate that is judged, the issues
+    too, and the names by which the author of a transcript calls the speakers."""
     settings, earlier = opened.settings, opened.earlier_debate
     changed = earlier.issues_changed if earlier else None
     speakers = earlier.speakers.values() if earlier and earlier.speakers_by_author else ()

@@ -199,7 +199,8 @@ def convergence(debate: DebateState, round: int) -> Convergence:
     return debate.judged_rounds[round].convergence if round in debate.judged_rounds else Convergence()
 
 
-def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
+def sides_asked_to_diverge(debate: DebateState, round: int) -> tuple[str, ...]:
+    """The sides that converged in a round, and so must take the phase `divergence`."""
     earlier_debate = debate.opened.earlier_debate
     return convergence(debate, round).sides if earlier_debate is None else earlier_debate.interventions.get(round, ())
 

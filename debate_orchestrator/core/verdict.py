@@ -283,7 +283,7 @@ class Convergence(FrozenModel):
 
     detected: bool = False
     sides: tuple[str, ...] = ()
-    """Those who move toward the other, and get the forced turn."""
+    """Those who move toward the other, and get the divergence turn."""
     criteria: tuple[str, ...] = ()
 
 

@@ -188,8 +188,8 @@ def _earlier_questions(debate: DebateState, slots: Sequence[str], counts: Sequen
 
 def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeeches:
     """The re-judging of a debate whose format has no judge but names another format for judging (`judged_by_format`).
-    The judges read the material, and the speeches as the debate's seats heard them, under the names that the debate's
-    format gives its sides."""
+    The judges read the context files, and the speeches as the debate's seats heard them, under the names that the
+    debate's format gives its sides."""
     format, settings = debate.format, debate.opened.settings
     turns = [
         turn
@@ -256,7 +256,9 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         digest=digest,
         root=earlier.speeches_digest if earlier else digest,
         ended_after=debate.ended_after or schedule.no_new_ground_slot_id(debate),
-        interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in rounds_answered},
+        interventions={
+            number: tally.sides_asked_to_diverge(debate, number) for number in rounds if number in rounds_answered
+        },
         conceded={n: side for n in rounds if (side := tally.conceding_side_by_ballots(debate, n)) is not None},
         speakers=earlier.speakers if earlier else last_speakers,
         speakers_by_author=earlier is not None and earlier.speakers_by_author,

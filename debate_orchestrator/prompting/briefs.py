@@ -280,7 +280,7 @@ def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = N
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     format, settings, mirror = debate.format, debate.opened.settings, debate.mirror
     as_they_are = {side: side for side in format.sides}
-    actual_sides = mirror.keys(as_they_are) if turn.mirrored else as_they_are
+    actual_sides = mirror.swapped(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = mirror.text if turn.mirrored else str
     return {
         "mirrored": turn.mirrored,
@@ -308,7 +308,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
 def positions_shown(debate: DebateState, turn: Turn) -> dict[str, str]:
     """What each side argues, as the seat of a turn is told it, in the order in which it is told."""
     positions = {side: debate.opened.settings.positions[side] for side in debate.format.sides}
-    return debate.mirror.keys(positions) if turn.mirrored else positions
+    return debate.mirror.swapped(positions) if turn.mirrored else positions
 
 
 def _of_format(debate: DebateState) -> dict[str, Any]:
@@ -421,7 +421,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
     share, conceded = score_gap(totals), tally.conceding_side(debate)
     if turn.mirrored:
-        totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
+        totals, won, conceded = mirror.swapped(totals), mirror.swapped(won), mirror.side(conceded or "") or None
     return {
         "asks_about_new_ground": bool({"issues", "until no new ground"} & set(debate.opened.settings.settings_on)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard_turns if earlier["turn"]["round"] == turn.round],

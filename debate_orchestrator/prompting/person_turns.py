@@ -221,7 +221,7 @@ def computed_answers(debate: DebateState, turn: Turn, entries: EnteredAnswers) -
     ):
         return {}
     side = match_option(shape["winner"].options or debate.format.sides, winner or "") or ""
-    totals = debate.mirror.keys(tally.totals(debate)) if turn.mirrored else tally.totals(debate)
+    totals = debate.mirror.swapped(tally.totals(debate)) if turn.mirrored else tally.totals(debate)
     return {("strength",): strength_of(side, totals, has_scores=True) or "narrow"}
 
 

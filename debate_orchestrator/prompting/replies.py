@@ -173,7 +173,7 @@ def _is_winner_behind(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]
     else:
         own_ballots = [earlier.id for earlier in schedule.own_ballot_turns(debate, turn)]
         totals = score_totals(tally.results_of(debate, own_ballots), sides)
-        scores = debate.mirror.keys(totals) if turn.mirrored else totals
+        scores = debate.mirror.swapped(totals) if turn.mirrored else totals
     return leader(scores) not in (ballot["winner"], TIE)
 
 

@@ -90,7 +90,7 @@ def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> lis
     speech that is heard is one, and the last is the call's own, which never has a breakpoint."""
     if plan.write:
         return breakpoints(blocks - 1)
-    if plan.reads is None:
+    if plan.reads is None or plan.reads not in debate.turns:  # a turn of a round that is left out
         return []
     return [min(len(schedule.turns_heard(debate, schedule.turn(debate, plan.reads))), blocks - 2)]
 

@@ -311,10 +311,10 @@ def _held_mirrored(debate: DebateState) -> bool | None:
 
 
 def _judges_for(debate: DebateState) -> tuple[int, int] | None:
-    verdict, cast = decision(debate), tally.final_votes(debate)
-    if verdict is None or verdict.winner == NO_DECISION or len(cast) < 2:
+    verdict, votes = decision(debate), tally.final_votes(debate)
+    if verdict is None or verdict.winner == NO_DECISION or len(votes) < 2:
         return None
-    return sum(vote.winner == verdict.winner for vote in cast), len(cast)
+    return sum(vote.winner == verdict.winner for vote in votes), len(votes)
 
 
 def split_first_sentence(text: str) -> tuple[str, str]:

@@ -143,7 +143,7 @@ class ReportModel(Part):
     rules: Format = Field(exclude=True)
     """The format, with its phases and prompts; `format` is what the JSON says of it."""
     debated_texts: tuple[str, ...] = Field(exclude=True)
-    """What is debated: the topic, the positions and the material."""
+    """What is debated: the topic, the positions and the context files."""
     arguing_sides: tuple[str, ...] = Field(exclude=True)
     spoke_first: str | None = Field(default=None, exclude=True)
     """The side that spoke before the other; null if both spoke at once, or one alone did."""

@@ -51,8 +51,8 @@ class TurnReport(Part):
     id: str
     """`ROUND.PHASE.SEAT`, with `start` or `final` outside the rounds."""
     kind: Literal["speech", "ballot", "other_reply", "record"] = "speech"
-    """A side's speech, a judge's ballot, or the dissent record; `other_reply` is any other reply, such as the clerk's
-    or the rapporteur's."""
+    """A side's turn (a speech, or fields), a judge's ballot, or the dissent record; `other_reply` is any other reply,
+    such as the clerk's or the rapporteur's."""
     seat: str
     """The seat that took it."""
     round: int | None = None

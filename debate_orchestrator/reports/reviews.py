@@ -367,7 +367,7 @@ def is_filed(folder: str, reviewer: NormalizedName, form: ReviewForm, entries: S
     with suppress(BadFile):
         value = parse_ballot(_read_text(path), name)
         ballot = _ballot_of_file(name, value, form, entries)
-        return not is_link(folder) and ballot.reviewer == _without_keys(reviewer)
+        return not is_link(folder) and ballot.reviewer == _without_secrets(reviewer)
     return False
 
 
@@ -423,7 +423,7 @@ def normalized_name(typed_name: str) -> NormalizedName:
     return NormalizedName(without_quotation_marks(INVISIBLE.sub("", plain_letters(one_line(typed_name)))))
 
 
-def _without_keys(name: NormalizedName) -> NormalizedName:
+def _without_secrets(name: NormalizedName) -> NormalizedName:
     """The name under which a ballot is filed, as it is once read."""
     return normalized_name(redact(name))
 
@@ -460,7 +460,7 @@ def ballot_path(folder: str, name: NormalizedName) -> str:
     """The path of a reviewer's ballot. A name that holds a key is filed without it, and its file is told from those of
     other names with the same rest by a digest that only this user can work out: no name is refused for another's."""
     secret = reply_code.secret()  # if it can't be read, that is so for every name
-    stem = stem_of(filed_name := _without_keys(name))
+    stem = stem_of(filed_name := _without_secrets(name))
     if filed_name != name:
         text = b"ballot\0" + normalize_unicode(name, "NFC").encode()
         stem = stem[:-_DIGITS] + hmac.new(secret, text, "sha256").hexdigest()[:_DIGITS]

@@ -66,7 +66,8 @@ def serve_public(
     ready: Callable[[str], None],
     ending: Callable[[], None] = ignore,
 ) -> None:
-    """Serves a public site as `serve` does the dashboard. Raises BadSettings too where the moderation can't be used."""
+    """Serves a public site as `serve` does the dashboard. Raises BadSettings too where the program that screens topics
+    can't be used."""
     site = Site(rules, log_line)
     with _listening_socket(port) as listening_socket:
         port = listening_socket.getsockname()[1]

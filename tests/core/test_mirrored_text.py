@@ -321,7 +321,7 @@ def test_where_the_order_alone_is_swapped_no_word_is(text: str) -> None:
     """Texts, sides, turns and ballots are the same; positions and totals are in the other order."""
     mirror = Mirror(ADVERSARIAL, order_only=True)
     assert (mirror.text(text), mirror.side("a"), mirror.turn_id("1.opening.a")) == (text, "a", "1.opening.a")
-    assert list(mirror.keys({"a": 1, "tie": 0, "b": 2}).items()) == [("b", 2), ("a", 1), ("tie", 0)]
+    assert list(mirror.swapped({"a": 1, "tie": 0, "b": 2}).items()) == [("b", 2), ("a", 1), ("tie", 0)]
     assert mirror.structured_reply(KINDS, GIVEN | {"why": text}) == GIVEN | {"why": text}
 
 

@@ -200,7 +200,8 @@ class Site:
     """The debates of the working folder that visitors have started."""
 
     def __init__(self, rules: SiteRules, log: Log):
-        """`log` gets what the owner should know, a line each. Raises BadSettings where the moderation can't be used."""
+        """`log` gets what the owner should know, a line each. Raises BadSettings where the program that screens topics
+        can't be used."""
         self.rules, self.log = rules, log
         self.limits = VisitorLimits(rules, earlier_charges())
         self._topic_screener = TopicScreener(rules.moderation)
