@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import scripted_replies
-from conftest import CommandResult, Run
+from conftest import STATED, CommandResult, Run
 from messages_server import Server, serving
 
 from debate_orchestrator.core.events import BriefSent, CallFailed, Declined, Rejected, Spoke
@@ -104,16 +104,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def run(debate: Run, *flags: str, patience: float = 60) -> CommandResult:
     """A debate of one round, from flags alone."""
-    setup = (
-        "--topic=T",
-        "--position-a=It is so.",
-        "--position-b=It is not so.",
-        "--no-issues",
-        "--no-brief",
-        "--rounds=1",
-        "--output=r.md",
-    )
-    return debate("run", *setup, f"--retry-for={patience}", *flags)
+    return debate("run", *STATED, "--rounds=1", "--output=r.md", f"--retry-for={patience}", *flags)
 
 
 def make_server_fail(server: Server, failure: Failure, times: int) -> None:

@@ -146,7 +146,7 @@ def test_a_plain_run_takes_earlier_batches(debate: Run, server: Server) -> None:
     with pytest.raises(BadSettings, match="are in batches") as refused:
         asyncio.run(resume(held.journal_path(held.schedule[0].id)))
     assert f"`debate tournament resume {held.folder}`" in str(refused.value) and server.requests == []
-    by_workers = ("tournament", "resume", held.folder, "--cluster", "postgresql://nobody@127.0.0.1:1/none")
+    by_workers = ("tournament", "resume", held.folder, "--cluster", "postgresql://none@127.0.0.1:1/none")
     assert "are in batches" in debate(*by_workers).err
     run = small_tournaments.run_tournament(held, batches=batches(held, creates_batches=False))
 

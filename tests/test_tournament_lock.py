@@ -19,7 +19,7 @@ from debate_orchestrator.tournament import folder
 pytestmark = pytest.mark.usefixtures("few_draws")
 RUN = ("tournament", "run", "spec.json", "--to", "held", "--no-reports")
 RESUME = ("tournament", "resume", "held", "--no-reports")
-CLUSTER = ("--cluster", "postgresql://nobody@127.0.0.1:1/none")
+CLUSTER = ("--cluster", "postgresql://none@127.0.0.1:1/none")
 HELD = "Another process runs the tournament in held"
 
 

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import STATED
 from messages_server import Server
 from started import Started, started
 
@@ -20,16 +21,7 @@ pytestmark = pytest.mark.slow
 J = "r.journal.jsonl"
 JUDGES = ["1.verdict.judge-1", "1.verdict.judge-2", "1.verdict.judge-3"]
 RUN = (
-    *(
-        "run",
-        "--topic=T",
-        "--position-a=It is so.",
-        "--position-b=It is not so.",
-        "--no-issues",
-        "--no-brief",
-        "--rounds=1",
-        "--output=r.md",
-    ),
+    *("run", *STATED, "--rounds=1", "--output=r.md"),
     *("--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m", "--judge=anthropic:n", "--judge=anthropic:o"),
 )
 

@@ -127,7 +127,7 @@ def _as_they_count(debate: DebateState, votes: Sequence[Vote]) -> list[Vote]:
 
 
 def _round_votes(debate: DebateState, round: int) -> list[Vote]:
-    """The votes on a round as they counted when it was judged: by them the debate went on, whoever votes later."""
+    """The votes on a round as they counted when it was judged: by them the debate went on."""
     return _votes(debate, debate.plan.sections.get((round, False), ()))
 
 

@@ -6,9 +6,9 @@ hold one object.
 A guess must never decide a debate. A writer may copy a text without escaping its quotation marks, and that text may
 look like JSON. So a repair drops no word and no bracket, and only the mark that is first in the object begins and ends
 texts. What it repairs: a comma that is missing at the end of a line or is too many, single quotation marks, keys
-without marks, Python's None, True and False, and within texts line breaks, backslashes and quotation marks in places
-where no text may end. No text may hold what could be a key of the object: it may have swallowed one that the writer
-wrote.
+without marks or with an escaped underscore, Python's None, True and False, and within texts line breaks, backslashes
+and quotation marks in places where no text may end. No text may hold what could be a key of the object: it may have
+swallowed one that the writer wrote.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from debate_orchestrator.prompting.reply_code import ReplyCode, plain_key
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr
 
-_MAX_WORK, _WORK_OF_DEPTH = 2_000_000, 20_000
-"""Characters that are read in vain where an object is looked for, and for how many a text counts that is too deep."""
+_MAX_WORK, _WORK_OF_START, _WORK_OF_DEPTH = 2_000_000, 400, 20_000
+"""Characters that are read in vain where an object is looked for; and for how many of them a place counts where none
+begins, since an error counts the lines before it, and a text that is too deep."""
+_LEFT_OUT = "text around the JSON object left out"
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
@@ -82,12 +84,13 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     objects = _objects(public)
     with_code = [span for span in objects if (span.value if code is None else code.is_held_by(span.value))]
     if with_code and (found := _only(public, objects, with_code, code, cleaned)) is not None:
-        return found, [*changes, "text around the JSON object left out"]
+        return found, [*changes, _LEFT_OUT]
     part, is_alone = _faulty_object(public, objects, code)
     if part not in cleaned:
         raise ValueError("private reasoning is within the JSON object")
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
-        return repaired, [*changes, "punctuation of the JSON repaired"]
+        is_valid = not _strict(part)[1]
+        return repaired, [*changes, _LEFT_OUT if is_valid else "punctuation of the JSON repaired"]
     if not is_alone:
         raise NotAlone("the JSON object with the code stands within other braces")
     if code is not None and not part and _faulty_object(cleaned, _objects(cleaned), code)[0]:
@@ -177,8 +180,8 @@ def _objects(text: str) -> list[_Span]:
             _, end = decoder.raw_decode(text, start)
             objects.append(_Span(start, end, _strict(text[start:end])[0]))
         except (json.JSONDecodeError, RecursionError) as error:
+            work += _WORK_OF_START + error.pos - start if isinstance(error, json.JSONDecodeError) else _WORK_OF_DEPTH
             end = start + 1
-            work += error.pos - start if isinstance(error, json.JSONDecodeError) else _WORK_OF_DEPTH
         start = text.find("{", end)
     return objects
 
