@@ -97,10 +97,10 @@ def test_breakpoints(blocks: int) -> None:
     """The last block has one, and others so that a read finds what was written up to fifty blocks ago; one breakpoint
     is left for others."""
     made, rules = breakpoints(blocks), pricing.table().cache
-    reached = {place - back for place in made for back in range(rules.lookback)}
+    reached = {place - back for place in made for back in range(rules.lookback_blocks)}
 
     assert made == sorted(made)
-    assert len(made) < rules.breakpoints
+    assert len(made) < rules.max_breakpoints
     assert (made[-1:] == [blocks - 1]) == (blocks > 0)
     assert set(range(max(0, blocks - 50), blocks)) <= reached
 

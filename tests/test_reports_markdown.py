@@ -124,7 +124,7 @@ def test_a_complete_debate(strictness: str) -> None:
 
 
 def test_an_intervention() -> None:
-    """An intervention and its forced turn are after the verdict they answer."""
+    """An intervention and the divergence turn after it are after the verdict they answer."""
     made = report(script_of(_1_verdict_judge=scripted_replies.converging()), rounds=2)
     rows = ("1 | 7 | 6 | A", "2 | 7 | 6 | A", "**Total** | **14** | **12** | **A**")
     top = head(rounds=2, of=2, scores="Researcher A: 14 | Researcher B: 12")

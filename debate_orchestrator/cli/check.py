@@ -74,11 +74,11 @@ def _next(
 
 def _remaking(journal: str, files: DebateFiles, verifications: Sequence[Verification]) -> str:
     """The commands that make reports again: one for those that every debate has, and one for each other of it."""
-    report, own = command("report", journal), {files.report, files.page}
-    again = [one.path for one in verifications if one.state not in ("unchanged", "another", "no checksum")]
-    others = [f"`{report} --to {shell_word(path)}`" for path in again if path not in own]
-    needs_own = not others or any(one.path in own and one.state != "unchanged" for one in verifications)
-    commands = [*([f"`{report}`"] if needs_own else []), *others]
+    verb, own = command("report", journal), {files.report, files.page}
+    again = [report.path for report in verifications if report.state not in ("unchanged", "another", "no checksum")]
+    others = [f"`{verb} --to {shell_word(path)}`" for path in again if path not in own]
+    needs_own = not others or any(report.path in own and report.state != "unchanged" for report in verifications)
+    commands = [*([f"`{verb}`"] if needs_own else []), *others]
     return f"{and_joined(commands)} {'makes' if len(commands) == 1 else 'make'} its reports again."
 
 

@@ -176,7 +176,7 @@ class Format(FrozenModel):
 
     @property
     def quotes_pages(self) -> bool:
-        """Whether the debaters' replies or a clerk's quote pages: material that comes during the debate."""
+        """Whether the debaters' replies or a clerk's quote pages, which come during the debate."""
         shapes = [self.shapes.get(phase.reply, {}) for phase in self.phases() if {*self.sides} & {*phase.seats}]
         return CLERK in self.active_seats() or any({"url", "quote"} <= set(shape) for shape in shapes)
 

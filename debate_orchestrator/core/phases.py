@@ -242,7 +242,7 @@ class ReservedLines(FrozenModel):
         """The lines as a seat has to write them whose turn has that code."""
         return ReservedLines(concede=f"{self.concede} [{code}]", decline=f"{self.decline} [{code}]")
 
-    def advice(self, ignored: str, lacks_code: bool = False, other_lines: bool = False) -> str:
+    def remark(self, ignored: str, lacks_code: bool = False, other_lines: bool = False) -> str:
         """The remark to a speaker whose reserved line does not count, or counts only with the code of its turn."""
         effect = "declines" if ignored == self.decline else "concedes"
         if lacks_code:
@@ -294,10 +294,12 @@ class Turn(FrozenModel):
 
     @property
     def judging(self) -> bool:
+        """Whether a judge takes it."""
         return self.role == JUDGE
 
     @property
     def speaking(self) -> bool:
+        """Whether a side takes it, in words or in fields."""
         return self.role not in (JUDGE, CLERK, RAPPORTEUR)
 
 

@@ -329,7 +329,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "mirror" | "blind" | "each_round":
             yield from _voting_problems(name, value, format)
         case "issues" | "brief":
-            yield from _decision_problems(name, value, format)
+            yield from _rapporteur_problems(name, value, format)
         case "until_no_new_ground":
             if value and not format.can_say_no_new_ground:
                 yield f"{name}: judges of {format.name} do not say when nothing new is left; give the rounds."
@@ -401,7 +401,7 @@ def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:
         yield "blind: the winner follows from the votes before and after the debate, so it must be true."
 
 
-def _decision_problems(name: str, value: Any, format: Format) -> Iterator[str]:
+def _rapporteur_problems(name: str, value: Any, format: Format) -> Iterator[str]:
     if value and name not in format.optional_phases:
         yield f"{name}: the format {format.name} has no such phase, so it must be false."
     elif isinstance(value, tuple):

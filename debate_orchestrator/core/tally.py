@@ -31,6 +31,7 @@ from debate_orchestrator.core.verdict import (
     find_convergence,
     majority_concession,
     mean,
+    only_stand_ins_voted,
     read_ballot,
     round_result,
     score_totals,
@@ -57,8 +58,8 @@ def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
     """The findings of each judge who is not absent in a round: convergence, a concession, no new ground. A judge who
     saw the debate twice finds only what both ballots say. It is empty before the whole panel has voted."""
     round_votes, all_count = _round_votes(debate, round), debate.opened.stand_in_findings_decide
-    finding = [vote for vote in round_votes if not (vote.is_incomplete if all_count else vote.absent)]
-    return [_vote_findings(debate, vote) for vote in finding]
+    present = [vote for vote in round_votes if not (vote.is_incomplete if all_count else vote.absent)]
+    return [_vote_findings(debate, vote) for vote in present]
 
 
 def issue_rulings(debate: DebateState, round: int) -> list[dict[str, str]]:
@@ -104,26 +105,26 @@ def _comparable(name: str, ballot: Mapping[str, Any]) -> Any:
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
     """Each judge's vote on a round, also of absent judges; empty before the whole panel has voted."""
-    return _as_they_count(debate, _round_votes(debate, round))
+    return _counted(debate, _round_votes(debate, round))
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
-    return _as_they_count(debate, _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ())))
+    return _counted(debate, _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ())))
 
 
 def pre_debate_votes(debate: DebateState) -> list[Vote]:
     """Each judge's pre-debate vote; empty if the format does not ask."""
-    return _as_they_count(debate, _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ())))
+    return _counted(debate, _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ())))
 
 
 def stand_ins_count(debate: DebateState) -> bool:
     """Whether the votes of stand-ins count: in a debate that no one else judged, and in which no speaker conceded."""
     all_votes = [vote for slot_votes in debate.votes.values() for vote in slot_votes]
-    return not debate.conceding_turns and all(vote.by_stand_in or vote.is_incomplete for vote in all_votes)
+    return not debate.conceding_turns and only_stand_ins_voted(all_votes)
 
 
-def _as_they_count(debate: DebateState, votes: Sequence[Vote]) -> list[Vote]:
-    return [*votes] if stand_ins_count(debate) else [vote.left_out_if_by_stand_in() for vote in votes]
+def _counted(debate: DebateState, votes: Sequence[Vote]) -> list[Vote]:
+    return [*votes] if stand_ins_count(debate) else without_stand_ins(votes)
 
 
 def _round_votes(debate: DebateState, round: int) -> list[Vote]:
@@ -143,7 +144,8 @@ def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
     every_judge = debate.plan.judge_turns[slot_id]
     if any(turn_id not in debate.replies for judge_turns in every_judge for turn_id in judge_turns.turns):
         return None
-    return [*without_stand_ins([_vote(debate, judge_turns) for judge_turns in every_judge])]
+    votes = [_vote(debate, judge_turns) for judge_turns in every_judge]
+    return votes if only_stand_ins_voted(votes) else without_stand_ins(votes)
 
 
 def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
@@ -176,7 +178,7 @@ def in_original_names(debate: DebateState, shape: Shape, ballot: StructuredReply
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
     round_votes, format, round_findings = _round_votes(debate, round), debate.format, judge_findings(debate, round)
-    finding, conceder = find_convergence(round_findings, format.sides), majority_concession(round_findings)
+    found, conceder = find_convergence(round_findings, format.sides), majority_concession(round_findings)
     absent = all(vote.absent for vote in round_votes)
     result = (
         None
@@ -184,14 +186,14 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
         else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.plan.winner_of_label)
     )
     answering = [slot for slot in debate.plan.sections[round, False] if slot.phase.triggered_by == "convergence"]
-    wants_intervention = finding.detected and any(not debate.is_skipped(slot) for slot in answering)
+    wants_intervention = found.detected and any(not debate.is_skipped(slot) for slot in answering)
     rounds_before = range(round - format.intervention.max_in_a_row, round)
     needs_intervention = (
         wants_intervention
         and not conceder
         and not all(n in debate.judged_rounds and debate.judged_rounds[n].intervened for n in rounds_before)
     )
-    return JudgedRound(finding, result, needs_intervention, conceder)
+    return JudgedRound(found, result, needs_intervention, conceder)
 
 
 def convergence(debate: DebateState, round: int) -> Convergence:
@@ -309,7 +311,7 @@ def flipped_votes(debate: DebateState) -> tuple[int, int]:
 
 
 def _all_votes(debate: DebateState) -> list[Vote]:
-    return _as_they_count(debate, [vote for slot_votes in debate.votes.values() for vote in slot_votes])
+    return _counted(debate, [vote for slot_votes in debate.votes.values() for vote in slot_votes])
 
 
 def results_of(debate: DebateState, ballot_ids: Container[str]) -> list[RoundResult]:

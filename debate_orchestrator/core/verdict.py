@@ -81,7 +81,7 @@ class Vote(FrozenModel):
     """The specs that cast its ballots, as far as they are known. A replayed ballot counts as cast by the recording
     (`replay:PATH`), not by the model that first wrote it."""
     left_out: bool = False
-    """Whether it is a stand-in's that does not count: see `without_stand_ins` and `tally.stand_ins_count`."""
+    """Whether it is a stand-in's that does not count: see `tally.votes_in` and `tally.stand_ins_count`."""
 
     @property
     def by_stand_in(self) -> bool:
@@ -136,20 +136,19 @@ class Vote(FrozenModel):
             for side in self.parsed_ballots[0].scores
         }
 
-    def left_out_if_by_stand_in(self) -> Vote:
-        return self.model_copy(update={"left_out": True}) if self.by_stand_in else self
-
     @property
     def score(self) -> Fraction | None:
         scores = [ballot.score for ballot in self.parsed_ballots if ballot.score is not None]
         return mean(scores) if self.is_usable and scores else None
 
 
-def without_stand_ins(votes: Sequence[Vote]) -> tuple[Vote, ...]:
-    """The votes of a panel, of which those of stand-ins are left out where any other judge's counts."""
-    if all(vote.by_stand_in or vote.is_incomplete for vote in votes):
-        return tuple(votes)
-    return tuple(vote.left_out_if_by_stand_in() for vote in votes)
+def only_stand_ins_voted(votes: Sequence[Vote]) -> bool:
+    return all(vote.by_stand_in or vote.is_incomplete for vote in votes)
+
+
+def without_stand_ins(votes: Sequence[Vote]) -> list[Vote]:
+    """The votes of a panel, those of stand-ins marked as left out."""
+    return [vote.model_copy(update={"left_out": True}) if vote.by_stand_in else vote for vote in votes]
 
 
 def leader(scores: Mapping[str, Fraction | float]) -> str:

@@ -212,10 +212,10 @@ class ProbeRun:
     ) -> list[ExternalError]:
         """Asks for the missing ballots, until `stop` is set; the errors of those that could not be had. `on_begin` gets
         the journal of each before its judge is asked. A judge that fails is asked no more."""
-        slots, errors = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError]()
+        limit, errors = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError]()
 
         async def ask(task: BallotTask) -> None:
-            async with slots:
+            async with limit:
                 if stop.is_set() or task.judge in errors:
                     return
                 try:

@@ -243,7 +243,7 @@ class _Labels(NamedTuple):
     @classmethod
     def of(cls, speakers: list[_Speaker]) -> _Labels:
         first: dict[str, str] = {}  # a second name of a side is refused
-        speakers = [one for one in speakers if not one.name or first.setdefault(one.side, one.name) == one.name]
+        speakers = [who for who in speakers if not who.name or first.setdefault(who.side, who.name) == who.name]
         names = {words for speaker in speakers if (words := words_of(speaker.name))}
         whole = names | {speaker.label for speaker in speakers}
         side_words = {speaker.side_words for speaker in speakers}

@@ -303,5 +303,5 @@ def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     elif turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply):
         remarks.append("It concedes the whole debate, which ends the debate.")
     elif ignored := speech_rules.ignored_line(debate, turn, reply):
-        remarks.append(lines.advice(ignored.line, other_lines=ignored.other_lines))
+        remarks.append(lines.remark(ignored.line, other_lines=ignored.other_lines))
     return remarks

@@ -98,9 +98,9 @@ def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> lis
 def breakpoints(blocks: int) -> list[int]:
     """The indexes of the blocks, of `blocks` shared ones, at which a writing call sets cache breakpoints. The last
     block has one. The others are so close together that the next call with the same key finds one of them: a read
-    looks back `lookback` blocks from each of its own breakpoints."""
+    looks back `lookback_blocks` from each of its own breakpoints."""
     caching = pricing.table().cache
-    indexes = (blocks - 1 - n * (caching.lookback - 2) for n in range(caching.breakpoints - 1))
+    indexes = (blocks - 1 - n * (caching.lookback_blocks - 2) for n in range(caching.max_breakpoints - 1))
     return [index for index in indexes if index >= 0][::-1]
 
 

@@ -67,8 +67,8 @@ class Caching(FrozenModel):
     write_factor: float
     long_write_factor: float
     ttl: float
-    breakpoints: int
-    lookback: int
+    max_breakpoints: int
+    lookback_blocks: int
 
 
 class Defaults(FrozenModel):

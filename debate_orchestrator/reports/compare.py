@@ -55,7 +55,7 @@ class Comparison(FrozenModel):
     """The recommendation of each run with a decision brief, and how sure it is; None where no run has one."""
     verdicts: PlainTable
     winners: dict[int, str | None]
-    """Run to its winner, or its label; None if nothing was decided yet."""
+    """Run to its winner, or its label of the claim; None if nothing was decided yet."""
     rounds: PlainTable | None
     differences: tuple[str, ...]
     """The differing winners, a sentence each."""
@@ -104,7 +104,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
 
 def _could_mean_sides(report: ReportModel) -> bool:
     """Whether what is debated, or a text that is compared, could mean something by a letter or tag of the sides, or a
-    text has a word for them that is not swapped, such as a label. Their whole names are, unless they could be debated.
+    text has a word for them that is not swapped, such as `Con`. Their whole names are, unless they could be debated.
     """
     names = [report.rules.name_of(side) for side in report.rules.sides]
     whole_names = "|".join(map(re.escape, (*names, *map(str.upper, names))))

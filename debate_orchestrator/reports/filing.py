@@ -53,7 +53,7 @@ def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
     path, draft = ballot_path(folder, value["reviewer"]), draft_path(folder, value["reviewer"])
     if os.path.lexists(draft) and not _is_draft_of(draft, value):
         raise _begun(draft, value["reviewer"])
-    # As typed: what is refused must not depend on what is a key.
+    # As typed: what is refused must not depend on what is redacted.
     if (size := len(encoded_as_typed(draft, _HEAD + to_yaml(value)))) > MAX_SIZE:
         raise BadFile(f"A ballot of {size:,} bytes is too large; at most {MAX_SIZE:,} are allowed.")
     text = _HEAD + to_yaml(redact_all(value))  # the name too, which the file has

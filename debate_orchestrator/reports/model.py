@@ -223,7 +223,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     elsewhere = (*final_ballots, *dissent_records, *briefs)
     after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
     dissent_record = dissent_records[0] if dissent_records and dissent_records[0].fields else None
-    in_rounds = (turn for one in rounds for turn in (*one.speeches, *one.ballots, *one.intervention_speeches))
+    in_rounds = (turn for r in rounds for turn in (*r.speeches, *r.ballots, *r.intervention_speeches))
     report = ReportModel(
         **_setup(debate),
         **_outcome(debate, judging),

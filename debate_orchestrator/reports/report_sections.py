@@ -91,15 +91,15 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "own_issues": writer.items(issue_phrases) if issue_phrases else "",
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
-        "structured": partial(_write_structured, report, fields, writer),
-        "listed": lambda turn: writer.field_items(
+        "speech_in_fields": partial(_write_structured, report, fields, writer),
+        "other_fields": lambda turn: writer.field_items(
             fields.item_parts(turn.shape, turn.fields, _FIELDS_WITH_OWN_PLACE | rated)
         ),
-        "listed_last": lambda turn: writer.field_items(
+        "other_final_fields": lambda turn: writer.field_items(
             fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
         "parsed_ballot": lambda turn: (
-            wording.ballot_line_as_it_counts(turn.parsed_ballot, report.judging.scales, left_out=turn.left_out)
+            wording.counted_ballot_line(turn.parsed_ballot, report.judging.scales, left_out=turn.left_out)
             if turn.parsed_ballot
             else "not counted yet"  # a mirrored pair counts once both are in
         ),

@@ -131,7 +131,7 @@ def ballot_line(parsed_ballot: ParsedBallot, scales: VoteScales) -> str:
     return f"{word} ({', '.join(details)})" if details else word
 
 
-def ballot_line_as_it_counts(parsed_ballot: ParsedBallot, scales: VoteScales, *, left_out: bool) -> str:
+def counted_ballot_line(parsed_ballot: ParsedBallot, scales: VoteScales, *, left_out: bool) -> str:
     """The content of one ballot, and that it does not count if it is left out."""
     return f"{ballot_line(parsed_ballot, scales)}{f', {LEFT_OUT}' if left_out else ''}"
 

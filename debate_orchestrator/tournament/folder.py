@@ -91,7 +91,7 @@ class Tournament(NamedTuple):
         belongs = isinstance(opened, Opened) and all(
             getattr(opened, name) == getattr(expected, name) for name in _SCHEDULED
         )
-        if not belongs or self._seats_outsiders(events):
+        if not belongs or self._has_outsiders(events):
             name = name or name_of(self.journal_path(scheduled.id))
             problem = f"{name} is the journal of another debate than the schedule's."
             raise BadFile(problem, hint="move it away, and the debate is held again; or restore it from a copy")
@@ -99,13 +99,13 @@ class Tournament(NamedTuple):
     def must_keep(self, journal: str, events: Sequence[Event]) -> None:
         """Raises BadSettings if events would make the journal of one of these debates that of another."""
         ids = {scheduled.id for scheduled in self.schedule}
-        if self._seats_outsiders(events) and os.path.basename(journal).removesuffix(JOURNAL) in ids:
+        if self._has_outsiders(events) and os.path.basename(journal).removesuffix(JOURNAL) in ids:
             where = name_of(self.folder)
             problem = f"With other models, {name_of(journal)} would be left out of the tournament in {where}."
             hint = "a judge of its pool; or copy the journal elsewhere, and resume the copy, which counts for itself"
             raise BadSettings(problem, hint=hint)
 
-    def _seats_outsiders(self, events: Sequence[Event]) -> bool:
+    def _has_outsiders(self, events: Sequence[Event]) -> bool:
         pool = {judge.spec for judge in self.spec.judges.pool}
         reassignments = [event for event in events if isinstance(event, Reassigned)]
         return any(event.seat != JUDGE or not pool.issuperset(event.specs) for event in reassignments)

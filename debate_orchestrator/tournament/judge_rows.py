@@ -217,7 +217,7 @@ class Collector:
         elif any(not debate.created for debate in debates):
             notes.append("Debates without a time come first in the order that Elo takes.")
         imported = Rows(debates, ballots, notes)
-        rows.check_sizes(imported.ballots, self._file_name)  # by the names that are written, which hold no keys
+        rows.check_sizes(imported.ballots, self._file_name)  # by the names that are written, which are redacted
         return imported
 
     def _row(self, debate_id: str, winner: Winner | None) -> DebateRow:

@@ -191,7 +191,7 @@ _JAVASCRIPT_NAMES = {
 }  # fmt: skip
 """What every object of JavaScript has. Vega takes such a name for one that it has met before."""
 _NAME_COLUMNS = ("model", "model_a", "model_b", "judge", "judge_a", "judge_b", "debater", "topic_id")
-_BASE_SPEC = {
+_BASE_PLOT = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
     "width": 460,
     "height": {"step": 24},
@@ -235,10 +235,10 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], lis
         by_strength = [label for label in map(_label, order) if label in names]
         by_strength += sorted(names.difference(by_strength))
         values = [{key: _label(cell) if isinstance(cell, str) else cell for key, cell in row.items()} for row in rows]
-        spec = {**_BASE_SPEC, **_with_order(entry["spec"], by_strength), "data": {"values": values}}
+        plot_spec = {**_BASE_PLOT, **_with_order(entry["spec"], by_strength), "data": {"values": values}}
         how_to_read = f"{entry['how']} {table.about}{f' The first {_MAX_SHOWN} are shown.' if is_cut else ''}"
         try:
-            svg = vl_convert.vegalite_to_svg(spec)
+            svg = vl_convert.vegalite_to_svg(plot_spec)
             png = vl_convert.svg_to_png(svg, scale=_PNG_SCALE)
         except ValueError as error:
             problems.append(f"The plot {name} could not be drawn ({short_repr(str(error))}).")
@@ -272,7 +272,7 @@ def _label(name: str) -> str:
 
 
 def _with_order(part: Any, by_strength: list[str]) -> Any:
-    """A part of a spec, with names in place of BY STRENGTH."""
+    """A part of a plot's Vega-Lite spec, with names in place of BY STRENGTH."""
     if isinstance(part, dict):
         return {key: _with_order(value, by_strength) for key, value in part.items()}
     if isinstance(part, list):

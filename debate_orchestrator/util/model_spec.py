@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, count, repeat
+from itertools import count
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -128,7 +128,11 @@ def public_names(specs: Iterable[str], named: Mapping[str, str] | None = None) -
     for spec in specs:
         if spec not in names:
             shown = public_name(spec)
-            numbered = (f"{name} ({n})" for name, n in zip(repeat(shown), count(2)))
-            names[spec] = next(name for name in unused.setdefault(shown, chain([shown], numbered)) if name not in taken)
+            names[spec] = next(name for name in unused.setdefault(shown, _numbered(shown)) if name not in taken)
             taken.add(names[spec])
     return names
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name} ({n})" for n in count(2))

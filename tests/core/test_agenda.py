@@ -29,7 +29,7 @@ def put(debate: DebateState, turn: str) -> list[tuple[str, bool]]:
     return [(one.text, one.new) for one in schedule.questions_put_to(debate, schedule.turn(debate, turn))]
 
 
-def asked(turn: str) -> BriefSent:
+def brief_sent(turn: str) -> BriefSent:
     return BriefSent(turn_id=turn, brief_digest="0" * 64, spec="host")
 
 
@@ -58,7 +58,7 @@ def test_a_seat_without_a_turn_left_is_not_asked() -> None:
     debate = play_debate(1, until="1.opening.b")
     for seat in "ab":
         if seat == "b":
-            debate = apply(debate, asked("1.opening.b"))
+            debate = apply(debate, brief_sent("1.opening.b"))
         with pytest.raises(DoesNotFit, match=f"to {seat}: the last turn is taken or under way"):
             debate = apply(debate, raised(WHY, seat))
     debate = apply(debate, raised(WHY, "judge"))
@@ -69,7 +69,7 @@ def test_a_seat_without_a_turn_left_is_not_asked() -> None:
 
 def test_an_early_end_finishes_the_phase_under_way() -> None:
     """Where a side has spoken in a phase, or was asked to, all sides have their turn in it."""
-    for taken in (speech_event("2.constructive.a"), asked("2.constructive.a")):
+    for taken in (speech_event("2.constructive.a"), brief_sent("2.constructive.a")):
         debate = play_debate(3, until="2.constructive.a")
         debate = apply(debate, taken)
         debate = apply(debate, CLOSED)

@@ -138,7 +138,7 @@ def test_lines_for_the_other_side_stop_a_concession_where_they_are_forbidden() -
     event = parse_reply(debate, turn, told, code_of(debate))
     ignored = speech_rules.ignored_line_on_record(apply(debate, event), turn)
     assert ignored == speech_rules.IgnoredLine(CONCEDE, other_lines=True)
-    assert "with lines for the other side never concedes" in debate.format.reserved_lines.advice(*ignored)
+    assert "with lines for the other side never concedes" in debate.format.reserved_lines.remark(*ignored)
 
 
 def test_the_last_line_counts() -> None:

@@ -154,7 +154,7 @@ def test_interventions(rounds: int, converged: list[int], answered: list[int], c
 
 @pytest.mark.parametrize(("side", "turns"), [("a", "a"), ("b", "b"), ("both", "ba")])
 def test_the_side_that_moved_gets_the_forced_turn(side: str, turns: str) -> None:
-    """The forced turn goes to the side that the judge names, or to both at once, and follows the verdict."""
+    """The divergence turn goes to the side that the judge names, or to both at once, and follows the verdict."""
     _, played = play(fold([opened(2, first="b")]), judged({2: side}))
     at = played.index(("2.verdict.judge",))
     assert [tuple(f"2.divergence.{one}" for one in turns), ("final.verdict.judge",)] == played[at + 1 : at + 3]

@@ -17,7 +17,7 @@ from debate_orchestrator.core.fold import fold
 
 
 def test_a_stage_has_a_seat_in_it() -> None:
-    """A forced turn of one side alone is not taken where the other one moved."""
+    """A divergence turn of one side alone is not taken where the other one moved."""
     forced = phase("forced", "a", triggered_by="convergence", order="simultaneous")
     made = make_format(round=[phase("speech", "a", "b"), BALLOT, forced])
     debate = play_debate(1, script={"1.vote.judge": converging("b", "same")}, rules=made)

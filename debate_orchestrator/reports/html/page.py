@@ -159,7 +159,7 @@ def _vote(turn: TurnReport, scales: VoteScales) -> tuple[str, str]:
     reason = next(
         (str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), ""
     )
-    vote = f"{wording.ballot_line_as_it_counts(turn.parsed_ballot, scales, left_out=turn.left_out)}."
+    vote = f"{wording.counted_ballot_line(turn.parsed_ballot, scales, left_out=turn.left_out)}."
     return vote, excerpt(reason, MAX_LENGTH - 40)[0]
 
 

@@ -117,19 +117,19 @@ class Coordinator:
                 problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(missing)}."
                 raise BadFile(problem, hint="`debate tournament add` adds them here too")
         last_lines = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
-        begun = [scheduled for scheduled in self.tournament.schedule if run.statuses[scheduled.id].status != "waiting"]
-        self.unusable = {one.id: run.statuses[one.id] for one in begun if run.statuses[one.id].status == "unusable"}
-        usable = [scheduled for scheduled in begun if scheduled.id not in self.unusable]
+        self.unusable = {debate_id: status for debate_id, status in run.statuses.items() if status.status == "unusable"}
+        no_lines = {"waiting", "unusable"}
+        usable = [debate for debate in self.tournament.schedule if run.statuses[debate.id].status not in no_lines]
         for scheduled in usable:
             await self._must_agree(scheduled.id, last_lines.get(scheduled.id, 0))
         await self.register()
         for scheduled in usable:
             try:
-                await self._upload_what_is_lacking(run, scheduled, last_lines.get(scheduled.id, 0))
+                await self._upload_missing_lines(run, scheduled, last_lines.get(scheduled.id, 0))
             except UserError as error:
                 self.unusable[scheduled.id] = unusable(error, run.statuses[scheduled.id])
 
-    async def _upload_what_is_lacking(self, run: TournamentRun, scheduled: ScheduledDebate, last_line: int) -> None:
+    async def _upload_missing_lines(self, run: TournamentRun, scheduled: ScheduledDebate, last_line: int) -> None:
         """Uploads the lines after `last_line`. A debate that is not complete may be run alone by a process that began
         before there was a note: its lock tells, and its lines since."""
         if run.statuses[scheduled.id].status != "complete":

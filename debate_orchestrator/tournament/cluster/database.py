@@ -399,7 +399,7 @@ def _unreachable(address: str, error: Exception) -> Paused:
 
 def _reason(error: Exception) -> str:
     """Why, in the words of the server. The library names every address that it tried, one a line: the last is given."""
-    messages = (getattr(getattr(one, "diag", None), "message_primary", None) for one in (error, error.__cause__))
+    messages = (getattr(getattr(raised, "diag", None), "message_primary", None) for raised in (error, error.__cause__))
     lines = (next(filter(None, messages), None) or str(error.__cause__ or error)).strip().splitlines() or [
         type(error).__name__
     ]
