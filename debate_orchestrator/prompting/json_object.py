@@ -30,14 +30,14 @@ _LEFT_OUT = "text around the JSON object left out"
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
-_KEY, _PAIR = re.compile(r"""["']\s*+:"""), re.compile(r"\{[^{}]*\}")
+_BRACE_OR_KEY, _PAIR = re.compile(r"""[{}]|["']\s*+:"""), re.compile(r"\{[^{}]*\}")
 _MAX_DEPTH = 20
 """Pairs of braces within each other that are left out of private reasoning."""
 _BEGINS_WITH_CODE = r"""(?:\A|\n|```)[ \t]*+\{{\s*+["']?\w+["']?\s*+:\s*+["']?{}["']?\s*+,"""
 """The pattern of an object that begins a line with the code."""
 _WITHIN_JSON = re.compile(r"""[,\[]\Z|[^{}"']["']\s*+:?\Z""")
-_COMMENT = re.compile(r"(?://[^\n]*|/\*[^*]*\*/)\Z")
-_OPENED_FENCE = re.compile(r"(?:\A|\n)[ \t]*+```\w*+\s*+\Z")
+_FENCE_OR_COMMENT = re.compile(r"(?:(?:\A|\n)[ \t]*+```\w*+|//[^\n]*|/\*[^*]*\*/)\s*+\Z")
+_MAX_COMMENT = 300
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -154,22 +154,17 @@ def _only(
 
 
 def _is_alone(text: str, objects: list[_Span], start: int, stop: int) -> bool:
-    """Whether no other object can hold what stands between two places. What is before it does not tell, since prose may
-    hold code and quotations. But an object that holds it has a key, a comma or a bracket before it, and goes on with a
-    comma or a bracket; or its last brace follows later, if the object is pasted into a text."""
-    before, after = text[:start].rstrip(), text[stop:].lstrip()
-    head = _OPENED_FENCE.sub("", before).rstrip()
-    if not head or (head, after.rstrip("` \n")) == ("[", "]"):
-        return not after.startswith(",")
-    if any(_WITHIN_JSON.search(end) for end in (before, head, _COMMENT.sub("", before).rstrip())):
+    """Whether no other object can hold what stands between two places: one that does has a key, a comma or a bracket
+    before it, or goes on with a comma or a bracket; and if it begins with a brace or a key, more of them follow. What
+    else is before it does not tell, since prose may hold code and quotations."""
+    before = text[:start].rstrip()
+    end = _FENCE_OR_COMMENT.sub("", before[-_MAX_COMMENT:]).rstrip()
+    after = _blanked(text, [span for span in objects if span.start >= stop])[stop:].strip("` \n")
+    if (end, after) == ("[", "]"):
+        return True
+    if any(_WITHIN_JSON.search(text) for text in (before, end)) or (before and after.startswith((",", "]", "}"))):
         return False
-    if after.startswith((",", "]", '"', "'", "/*", "//")):
-        return False
-    if head.endswith((":", "(", "=", ">")) and head.count("{") > head.count("}"):
-        return False
-    rest = _blanked(text, [span for span in objects if span.start >= stop])[stop:]
-    is_begun = "{" in before or _KEY.search(before) is not None
-    return not after.startswith("}") and not (is_begun and ("{" in rest or "}" in rest or _KEY.search(rest)))
+    return not (_BRACE_OR_KEY.search(before) and _BRACE_OR_KEY.search(after))
 
 
 def _objects(text: str) -> list[_Span]:
