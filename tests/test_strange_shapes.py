@@ -12,7 +12,7 @@ from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.prompting.normalize import normalize
+from debate_orchestrator.prompting.normalize import SideWords, normalize
 from debate_orchestrator.util.errors import MAX_LISTED, MAX_PROBLEMS_LENGTH
 
 CONTEXT = ShapeContext(
@@ -45,7 +45,7 @@ def test_a_list_of_choices_is_read_by_its_options() -> None:
     options = ("Yes", "yes!", "Maybe so", "tie", "a")
     value = {"x": ["maybe SO", "YES", "a draw", "the Pro", "the tie", "con", "Yes"]}
 
-    read = normalize({"x": Field(kind="choices", options=options)}, value, CONTEXT, {"pro": "a", "con": "b"})
+    read = normalize({"x": Field(kind="choices", options=options)}, value, CONTEXT, SideWords({"pro": "a", "con": "b"}))
 
     assert read.value["x"] == ["Maybe so", "YES", "tie", "a", "tie", "con", "Yes"]
 
@@ -68,7 +68,7 @@ def test_a_sign_beside_an_option_is_asked_about(sign: str) -> None:
         "n": sign.format("none"), "s": {sign.format("A"): "So.", "b": "No."},
     }  # fmt: skip
 
-    assert normalize(shape, value, CONTEXT, sides).value == value
+    assert normalize(shape, value, CONTEXT, SideWords(sides)).value == value
 
 
 @pytest.mark.parametrize("items", [{}, {"y" * 1000: 1}, None], ids=repr)

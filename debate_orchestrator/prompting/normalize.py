@@ -23,15 +23,12 @@ from debate_orchestrator.core.shape import (
     fields_asked,
     present_fields,
 )
+from debate_orchestrator.core.shape_rules import DECIDING_FIELDS, JUDGE_FIELDS
 from debate_orchestrator.util.errors import short_repr
 
-_COUNTED = frozenset({"scores", "winner", "label", "score", "probability", "convergence", "conceded"})
-"""Fields that decide a debate: one that is not asked for is reported, and never left out."""
 _DROPPED = "dropped, since there is no such turn"
 MAX_CHANGES = 40
-_SYNONYMS = {
-    "tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",), "consensus": ()
-}  # fmt: skip
+_SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
 """Option of a choice to what it is called otherwise."""
 _JOINED_IDS = re.compile(r"""["“”,]""")
 _NUMBER = re.compile(
@@ -49,12 +46,24 @@ _ENCLOSED = re.compile(r"""["'“(\[](.+)["'”)\]]|(.+)\.""")
 _PLAIN_WORDS = re.compile(r"[^\W_]+(?:(?:[-_'’/]|:?\s+\(?)[^\W_]+)*[):]?")
 """Words with punctuation between them that means nothing."""
 _OF_WINNER = re.compile(r"^winner | (?:wins|won|is the winner)$")
-"""Words around a side that say that it won. In another choice, such as who conceded, they say something else."""
+"""Words around a side that say that it won. In a choice that says something else, they are read as no side."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
 _NO_WINNER = (_NO_OPTION | {"both"}) - {"no", ""}
-"""What may say that neither side won, also where it is a position. So may a position before `won`."""
+"""What may say that neither side won."""
+
+
+class SideWords(NamedTuple):
+    """The words for sides in a reply. There are none by default."""
+
+    meanings: Mapping[str, str] = MappingProxyType({})
+    """Each phrase, and each position as it is written, to the side that it means, or to "" if it may mean something
+    else."""
+    short: Collection[str] = ()
+    """Those that are no position, and no whole name that is sure."""
+    positions: Collection[str] = ()
+    """Those that are positions of the sides."""
 
 
 class NormalizedReply(NamedTuple):
@@ -64,23 +73,15 @@ class NormalizedReply(NamedTuple):
     """Every value that can mean only one thing is in that form; the others are as they were written."""
     changes: list[str]
     """The changes, a short line each."""
-    short_words: Mapping[str, str] = MappingProxyType({})
-    """Each short word as it was written, to the side that it was read as."""
+    short_words: list[tuple[str, str, str]]
+    """The path of each field that a short word decided, with that word and the side that it was read as."""
 
 
 def normalize(
-    shape: Mapping[str, Field],
-    value: Any,
-    shape_context: ShapeContext,
-    meanings: Mapping[str, str],
-    positions: Iterable[str] = (),
-    names: Collection[str] = (),
-    short: Collection[str] = (),
+    shape: Mapping[str, Field], value: Any, shape_context: ShapeContext, side_words: SideWords
 ) -> NormalizedReply:
-    """A reply of this shape, normalized, as a copy. `meanings` are the phrases for sides, each with the side that it
-    means, or with "" if it may mean something else; `positions` are those of them that are the sides' positions,
-    `names` their whole names, and `short` those that are neither."""
-    normalizer = _Normalizer(shape_context, meanings, positions, names, short)
+    """A reply of this shape, normalized, as a copy."""
+    normalizer = _Normalizer(shape_context, side_words)
     data = normalizer.object(shape, value, "")
     more = normalizer.changed - len(normalizer.changes)
     changes = [*normalizer.changes, *([f"and {more} more changes"] if more else [])]
@@ -109,21 +110,13 @@ def unwrap(value: Any, names: Iterable[str], other_names: Iterable[str]) -> tupl
 class _Normalizer:
     """Normalizes one reply, and keeps the changes so far."""
 
-    def __init__(
-        self,
-        shape_context: ShapeContext,
-        meanings: Mapping[str, str],
-        positions: Iterable[str],
-        names: Collection[str],
-        short: Collection[str],
-    ):
-        self.shape_context, self.meanings, self.names, self.short = shape_context, meanings, names, frozenset(short)
-        # `Yes`, `false` or `Not yet` also say whether a side conceded at all, and answer the question of an issue.
-        self.no_names = frozenset((*_FLAGS, *positions))
+    def __init__(self, shape_context: ShapeContext, side_words: SideWords):
+        self.shape_context, self.meanings = shape_context, side_words.meanings
+        self.short, self.positions = frozenset(side_words.short), frozenset(side_words.positions)
         self.changes: list[str] = []
         """The first of the changes, a line each."""
         self.changed = 0
-        self.short_words: dict[str, str] = {}
+        self.short_words: list[tuple[str, str, str]] = []
 
     def note(self, where: str, what: str, *values: Any) -> None:
         """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
@@ -138,7 +131,7 @@ class _Normalizer:
         fields = fields_asked(shape, self.shape_context)
         keyed = self._keyed(value, fields, where)
         for name in present_fields(shape, keyed):
-            if name not in fields and name not in _COUNTED and not _is_nested(keyed[name]):
+            if name not in fields and name not in DECIDING_FIELDS and not _is_nested(keyed[name]):
                 self.note(f"{where}{name}", "{} left out, since this debate does not ask for it", keyed.pop(name))
         present = present_fields(fields, keyed)
         for name in present:
@@ -164,7 +157,7 @@ class _Normalizer:
         for key, name in key_names.items():
             if key != name:
                 self.note(where.rstrip("."), "the key {} read as {}", key, name)
-                self._note_short_word(key, texts_of[key], name)
+                self._note_short_word(where.rstrip("."), key, texts_of[key], name)
         return {key_names[key]: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
@@ -203,7 +196,7 @@ class _Normalizer:
                 return _number(value, field.min, field.max, integer=field.integer)
             case "choice":
                 item = value[0] if isinstance(value, list) and len(value) == 1 else value
-                return self._option(field, item, where.rpartition(".")[2])
+                return self._option(field, item, where)
             case "turn":
                 return self._turn(value)
             case "text" if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
@@ -229,7 +222,7 @@ class _Normalizer:
         if field.kind == "turns":
             return self._turns(value, where)
         if field.kind == "choices":
-            items = [self._option(field, item) or item for item in value]
+            items = [self._option(field, item, where) or item for item in value]
             return value if items == value else self._change(where, value, items)
         if not field.fields:
             return value
@@ -251,32 +244,36 @@ class _Normalizer:
         turn_id = value.strip(" `'\"[]().").casefold() if isinstance(value, str) else ""
         return turn_id if turn_id in self.shape_context.turn_ids else None
 
-    def _option(self, field: Field, value: Any, name: str = "") -> str | None:
+    def _option(self, field: Field, value: Any, where: str) -> str | None:
         if not isinstance(value, str):
             return None
         options = field.options or self.shape_context.sides
         if value in options:
             return value
         whole, sides = plain_phrase(value) or "", self.shape_context.sides
-        if name == "conceded":  # it ends a debate, and is rare
-            return self.meanings.get(whole) or None if whole in self.names else None
+        reserved = JUDGE_FIELDS.get(where.rpartition(".")[2])
+        reads = reserved.reads if reserved else ""
+        if reads == "whole names":
+            return None if whole in self.short | self.positions else self.meanings.get(whole) or None
         bare = whole.removeprefix("the ")
-        words = _OF_WINNER.sub("", whole).removeprefix("the ") if name == "winner" else bare
-        names_none = field.optional or field.per_issue or words != bare or words in _NO_WINNER
-        readings = {words, whole, value.strip()} - (self.no_names if names_none else set())
+        words = _OF_WINNER.sub("", whole).removeprefix("the ") if reads == "who won" else bare
+        readings = {words, whole, value.strip()}
+        if field.optional or field.per_issue or words != bare:
+            # `Yes`, `false` or `Not yet` may say whether a side did so at all, or answer the question of an issue.
+            readings -= self.positions | _FLAGS.keys()
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
         meant = {meanings[text] for text in readings & meanings.keys()}
         meant |= {text for text in options if readings & {phrase(text), *_SYNONYMS.get(text, ())} and text not in sides}
         if len(meant) != 1 or not meant <= {*options}:
             return None
         (option,) = meant
-        self._note_short_word(value, readings & meanings.keys(), option)
+        self._note_short_word(where, value, readings & meanings.keys(), option)
         return option
 
-    def _note_short_word(self, written: str, texts: Collection[str], side: str) -> None:
+    def _note_short_word(self, where: str, written: str, texts: Collection[str], side: str) -> None:
         """Keeps what was read as a side if all `texts` for sides in it are short."""
         if texts and self.short.issuperset(texts):
-            self.short_words[written.strip()] = side
+            self.short_words.append((where, written.strip(), side))
 
     def _change(self, where: str, old: Any, new: Any, why: str = "") -> Any:
         if type(old) is not type(new) or old != new:
@@ -311,12 +308,15 @@ def _number(value: Any, minimum: float | None, maximum: float | None, *, integer
     return int(value) if integer and isinstance(value, float) and value.is_integer() else value
 
 
-def outcome_phrases(debated: str) -> Iterator[str]:
-    """The phrases for outcomes that may mean something that is debated, such as the position `It ends in a draw`."""
+def outcome_words(topic: str, positions: Collection[str]) -> Iterator[str]:
+    """The words for outcomes that may mean something that is debated, such as the position `It ends in a draw`. One
+    such as `Neither` does if it is a position."""
+    debated = "\n".join((topic, *positions))
     for outcome in OUTCOMES:
-        phrases = (outcome, *_SYNONYMS[outcome])
+        phrases = (outcome, *_SYNONYMS.get(outcome, ()))
         if re.search(rf"\b(?:{'|'.join(phrases)})[snd]?\b", debated, re.IGNORECASE):
             yield from phrases
+    yield from (text for text in positions if phrase(text) in _NO_WINNER)
 
 
 def phrase(text: str) -> str:

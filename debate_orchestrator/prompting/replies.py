@@ -8,13 +8,13 @@ with all problems at once. What the first two changed is recorded beside the rep
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Declined, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
-from debate_orchestrator.core.reply import RecordedOutcome, Reply
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
@@ -27,7 +27,7 @@ from debate_orchestrator.prompting.json_object import (
     OnlyPrivateReasoning,
     find_object,
 )
-from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, outcome_phrases, phrase, unwrap
+from debate_orchestrator.prompting.normalize import NormalizedReply, SideWords, normalize, outcome_words, phrase, unwrap
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, ReplyCouldBeBetter, first_few, short_repr
@@ -104,16 +104,17 @@ def parse_reply(
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
     stored = recorded_outcome if recorded_outcome is not None and recorded_outcome.data is not None else None
     json_object = (stored.data, list(stored.changes)) if stored else _find_object(turn.id, reply.text, code)
-    for short_words_count in (True, False):
-        reading = _normalize_object(debate, turn, shape, json_object, stored, short_words_count=short_words_count)
-        problems = check(shape, reading.value, schedule.shape_context(debate, turn))
-        if problems or not _is_winner_behind(debate, turn, reading.value):
-            break
+    reading = _normalize_object(debate, turn, shape, json_object, is_stored=stored is not None)
+    problems = check(shape, reading.value, schedule.shape_context(debate, turn))
+    if not problems and _is_winner_behind(debate, turn, reading.value):
+        problems = [*_doubtful_words(debate, reading)]
     if problems:
         raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
     if recorded_outcome is None and not last and reply.spec != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
-    changes, short_words = tuple(reading.changes), reading.short_words
+    side_of = debate.mirror.side if turn.mirrored else str
+    short_words = stored.short_words if stored else {word: side_of(side) for _, word, side in reading.short_words}
+    changes = tuple(reading.changes)
     return StructuredReplyGiven(
         turn_id=turn.id, data=reading.value, reply=reply, changes=changes, short_words=short_words
     )
@@ -127,32 +128,23 @@ def rejected_event(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = 
 
 
 def _normalize_object(
-    debate: DebateState,
-    turn: Turn,
-    shape: Shape,
-    json_object: FoundObject,
-    stored: RecordedOutcome | None,
-    *,
-    short_words_count: bool,
+    debate: DebateState, turn: Turn, shape: Shape, json_object: FoundObject, *, is_stored: bool
 ) -> NormalizedReply:
-    """The reading of a structured reply from the object that was found in it, or that is `stored` in a journal. Its
-    short words are those of both readings, with the sides as they are, mirrored or not."""
+    """The reading of a structured reply from the object that was found in it, or that is stored in a journal."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
     bare, wrapped = unwrap(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
-    public = bare if stored else speech_rules.without_leading_pairs(debate, bare)
+    public = bare if is_stored else speech_rules.without_leading_pairs(debate, bare)
     private = ["private reasoning in the texts left out"] if public != bare else []
-    positions = debate.opened.settings.positions.values()
-    own_words = [words for position in positions for words in (phrase(position), position.strip())]
-    seats = [debate.format.seats[side] for side in debate.format.sides]
-    names = {phrase(f"{seat.name} {label}") for seat in seats for label in ("", *(other.label for other in seats))}
-    sure = _sides(debate, turn, short_words_count=False)
-    meanings = _sides(debate, turn, short_words_count=short_words_count)
-    short = [text for text, side in meanings.items() if side != sure[text]]
-    reading = normalize(shape, public, shape_context, meanings, own_words, names, short)
-    side_of = debate.mirror.side if turn.mirrored else str
-    short_words = dict(stored.short_words) if stored else {}
-    short_words |= {word: side_of(side) for word, side in reading.short_words.items()}
-    return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes], short_words=short_words)
+    reading = normalize(shape, public, shape_context, _side_words(debate, turn))
+    return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
+
+
+def _doubtful_words(debate: DebateState, reading: NormalizedReply) -> Iterator[str]:
+    """A sentence for each field that short words decided, of a ballot whose winner has fewer points."""
+    sides = " or ".join(debate.format.sides)
+    for field in ("winner", "scores"):
+        if words := ", ".join(short_repr(word) for where, word, _ in reading.short_words if where == field):
+            yield f"{field}: the winner has fewer points, and {words} may mean what is debated; write {sides}."
 
 
 def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) -> None:
@@ -181,24 +173,27 @@ _SIGN_OF_NAME = re.compile(r"[+#*%<>=&$@~^|\\]|(?<!\w)\.(?=\w)")
 """A sign that is a part of a name: without it `C++` would be `C`."""
 
 
-def _sides(debate: DebateState, turn: Turn, *, short_words_count: bool) -> dict[str, str]:
-    """Each phrase for a side in a reply to this turn, to the side that it means; to "" where it may mean the other, or
-    what is debated. Where that could have any word for a side, or short words do not count, only a position, a name
-    with its label, and a name that is not debated are sure. Tags are words of any kind."""
+def _side_words(debate: DebateState, turn: Turn) -> SideWords:
+    """The words for sides in a reply to this turn. One may mean the other side, or what is debated. Where that could
+    have any word for a side, only a position, a name with its label, and a name that is not debated are sure. Tags are
+    words of any kind."""
     format, positions, in_doubt = debate.format, debate.opened.settings.positions, debate.plan.words_in_doubt
-    meanings: dict[str, str] = {}
+    meanings, sure_texts = dict[str, str](), set[str]()
     for side in format.sides:
         actual_side = debate.mirror.side(side) if turn.mirrored else side
         name, label, tag = format.name_of(side), format.seats[actual_side].label, format.seats[side].tag
         short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
-        own = {phrase(tag): ""} | {phrase(text): side if short_words_count and not in_doubt else "" for text in short}
         position = positions[actual_side].strip()
         sure |= set() if _SIGN_OF_NAME.search(position) else {position}
-        own |= {phrase(text): side for text in sure} | {position: side}
+        sure_meanings = {phrase(text): side for text in sure} | {position: side}
+        sure_texts |= sure_meanings.keys()
+        own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short} | sure_meanings
         meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
-    meanings |= dict.fromkeys(outcome_phrases("\n".join((debate.opened.settings.topic, *positions.values()))), "")
-    return {text: meaning for text, meaning in meanings.items() if text}
+    own_words = {words for position in positions.values() for words in (phrase(position), position.strip())}
+    meanings |= dict.fromkeys(outcome_words(debate.opened.settings.topic, own_words), "")
+    meanings.pop("", None)
+    return SideWords(meanings, meanings.keys() - sure_texts, own_words)
 
 
 def _check_size(turn: Turn, speech: VisibleText) -> None:

@@ -27,7 +27,7 @@ from debate_orchestrator.core.settings import (
     value_problem,
 )
 from debate_orchestrator.core.shape import ShapeContext, json_schema
-from debate_orchestrator.prompting.normalize import normalize
+from debate_orchestrator.prompting.normalize import SideWords, normalize
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.state import (
     MAX_KEPT,
@@ -362,7 +362,7 @@ class SetupQuestions:
     def with_proposal(self, state: SetupState, name: str, value: Any) -> SetupState:
         """The state with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
         shape = self.words.shapes[name]
-        value = normalize(shape, value, _NO_CONTEXT, {}).value
+        value = normalize(shape, value, _NO_CONTEXT, SideWords()).value
         if isinstance(value, dict):
             value = {field: value.get(field) for field in shape}
         if problems := check(shape, value, _NO_CONTEXT):
