@@ -30,6 +30,7 @@ from debate_orchestrator.core.events import (
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.engine.debate import continue_debate
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -40,7 +41,8 @@ from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.ratings import rate
 from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.messages import ignore
 
 PAIR: dict[str, Any] = {
     "topics": 1,
@@ -281,6 +283,8 @@ def test_a_strangers_seat_is_refused(debate: Run, here: Path) -> None:
     judges = [flag for name in held.schedule[0].judges for flag in ("--judge", held.spec.model_named(name).spec)]
     assert [ran.code for ran in seated] == [2, 2, 0, 2], [ran.err for ran in seated]  # the last is complete
     assert "would be left out of the tournament in held. Try: a judge of its pool" in seated[1].err
+    with pytest.raises(BadSettings, match=r"The models of .* are those of the tournament in held"):
+        continue_debate(own, ignore, lambda state: [Reassigned(seat="judge", specs=("rehearse",))])
     assert len(read(own).events) == 1 and debate("resume", str(own), *judges).code == 0
     own.unlink()
     with JournalWriter.create(held.journal_path(held.schedule[0].id), held.make_opened(held.schedule[0])) as journal:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.cli.output import at_terminal, print_status
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.debate import (
     ChangeEvents,
@@ -186,10 +186,15 @@ def existing_debate(
         source = source_of_journal(journal.path, journal.entries)
         require_consent(source, risks, trusted=trusted, consent_command=consent_command)
 
+    def keep_models(folder: str, journal: str, events: Sequence[Event]) -> None:
+        from debate_orchestrator.tournament.folder import must_keep
+
+        must_keep(folder, journal, events)
+
     def continued() -> DebateSession:
         while True:
             try:
-                return continue_debate(path, ask_consent, changes)
+                return continue_debate(path, ask_consent, changes, keep_models)
             except LockedJournal:
                 if time.monotonic() >= deadline:
                     raise

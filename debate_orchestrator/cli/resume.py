@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
@@ -22,7 +21,6 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import reopening
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.setup.answers import cast_of, judging_settings
-from debate_orchestrator.storage.under_way import tournament_of
 from debate_orchestrator.util.errors import BadSettings, DoesNotFit
 
 
@@ -77,12 +75,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         retry_for = judging_settings(from_flags, debate.format, 1).retry_for
     changes = [*reopening(debate), *cost_events]
     changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
-    reassignments = [Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items()]
-    if reassignments and (folder := tournament_of(arguments.journal)):
-        from debate_orchestrator.tournament.folder import load
-
-        load(folder).must_keep(os.path.realpath(arguments.journal), reassignments)
-    return [*changes, *reassignments]
+    return [*changes, *(Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items())]
 
 
 def _in_place_of_failed(

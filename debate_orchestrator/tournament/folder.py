@@ -91,21 +91,12 @@ class Tournament(NamedTuple):
         belongs = isinstance(opened, Opened) and all(
             getattr(opened, name) == getattr(expected, name) for name in _SCHEDULED
         )
-        if not belongs or self._has_outsiders(events):
+        if not belongs or self.has_outsiders(events):
             name = name or name_of(self.journal_path(scheduled.id))
             problem = f"{name} is the journal of another debate than the schedule's."
             raise BadFile(problem, hint="move it away, and the debate is held again; or restore it from a copy")
 
-    def must_keep(self, journal: str, events: Sequence[Event]) -> None:
-        """Raises BadSettings if events would make the journal of one of these debates that of another."""
-        ids = {scheduled.id for scheduled in self.schedule}
-        if self._has_outsiders(events) and os.path.basename(journal).removesuffix(JOURNAL) in ids:
-            where = name_of(self.folder)
-            problem = f"With other models, {name_of(journal)} would be left out of the tournament in {where}."
-            hint = "a judge of its pool; or copy the journal elsewhere, and resume the copy, which counts for itself"
-            raise BadSettings(problem, hint=hint)
-
-    def _has_outsiders(self, events: Sequence[Event]) -> bool:
+    def has_outsiders(self, events: Sequence[Event]) -> bool:
         pool = {judge.spec for judge in self.spec.judges.pool}
         reassignments = [event for event in events if isinstance(event, Reassigned)]
         return any(event.seat != JUDGE or not pool.issuperset(event.specs) for event in reassignments)
@@ -276,6 +267,15 @@ def load(folder: str) -> Tournament:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
     spec = spec_from_data(data, name_of(path))
     return Tournament.from_spec(folder, spec)
+
+
+def must_keep(folder: str, journal: str, events: Sequence[Event]) -> None:
+    """Raises BadSettings if events would make the journal of one of a tournament's debates that of another."""
+    tournament, name = load(folder), os.path.basename(os.path.realpath(journal))
+    if tournament.has_outsiders(events) and name.removesuffix(JOURNAL) in {each.id for each in tournament.schedule}:
+        problem = f"With other models, {name_of(journal)} would be left out of the tournament in {name_of(folder)}."
+        hint = "a judge of its pool; or copy the journal elsewhere, and resume the copy, which counts for itself"
+        raise BadSettings(problem, hint=hint)
 
 
 def _no_tournament(folder: str) -> BadFile:
