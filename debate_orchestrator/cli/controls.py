@@ -230,7 +230,7 @@ class Controls:
             self._message("Not on record: " + " ".join(error.problems))
 
     def _offer_issues(self, *, print_list: bool = False) -> None:
-        """Holds the debate once, so that the list of issues can be changed before it is argued to."""
+        """Holds the debate once, so that the list of issues can be changed before the debate goes on."""
         is_wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
         if not is_wanted or self.user_quit or not schedule.can_change_issues(self._debate):
             return

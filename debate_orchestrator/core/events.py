@@ -95,7 +95,7 @@ class QuestionAsked(FrozenModel):
 
 
 class IssuesChanged(FrozenModel):
-    """The user changed the rapporteur's list of issues before it was argued to."""
+    """The user changed the rapporteur's list of issues before a turn after it had begun."""
 
     kind: Literal["issues_changed"] = "issues_changed"
     issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=MAX_TOPIC_LENGTH)], ...], FREE_TEXT] = Field(

@@ -183,7 +183,7 @@ def _check_reopening(debate: DebateState) -> bool:
     """True if the debate lacks something that may still be written. Raises DoesNotFit in any other debate."""
     if not schedule.turns_to_reopen(debate):
         raise DoesNotFit("This debate can't be reopened: it lacks nothing that a usable reply could still supply.")
-    if debate.reopened >= MAX_REOPENED:
+    if debate.times_reopened >= MAX_REOPENED:
         raise DoesNotFit(f"This debate was reopened {MAX_REOPENED} times, and no more is allowed.")
     return True
 
@@ -286,7 +286,7 @@ def _reopened(debate: DebateState) -> DebateState:
     return _rescheduled(
         replace(
             debate,
-            reopened=debate.reopened + 1,
+            times_reopened=debate.times_reopened + 1,
             replies={turn_id: reply for turn_id, reply in debate.replies.items() if turn_id not in turn_ids},
             votes={slot_id: votes for slot_id, votes in debate.votes.items() if slot_id not in slot_ids},
             judged_rounds={round: judged for round, judged in debate.judged_rounds.items() if round not in rounds},

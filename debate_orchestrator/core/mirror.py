@@ -36,7 +36,7 @@ _BEGIN, _END = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)", r"(?!_{0,2}[^\W_])"
 
 
 class Mirror:
-    """Shows each of the two sides of a format as the other; with `order_only`, only the last one first."""
+    """Shows each of the two sides of a format as the other; with `order_only`, each as itself, the last one first."""
 
     def __init__(self, format: Format, *, order_only: bool = False):
         a, b = format.sides[0], format.sides[-1]  # a debate of one side stays as it is

@@ -24,9 +24,9 @@ UNTOUCHED = "untouched"
 OTHERWISE = "otherwise"
 """The condition of a last case that a decision brief may have: it repeats the recommendation."""
 NOT_ARGUED = "not argued"
-"""The mark of a consideration that no side put forward: it is the rapporteur's own."""
+"""The mark of a reason that no side put forward: it is the rapporteur's own."""
 NOT_CHALLENGED = "not challenged"
-"""The mark of a consideration that the other side did not answer, or could not."""
+"""The mark of a reason that the other side did not answer, or could not."""
 _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 """A number that was written before a question."""
 _WORD_TOLERANCE = 1.1
@@ -155,20 +155,20 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
 def _table_problems(reply: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each row of the table of cases that only repeats the headline, or gives it another number."""
     *cases, last = reply.get("by_case") or ({"if": ""},)
-    if any(_is_default(case) for case in cases):
+    if any(_repeats_recommendation(case) for case in cases):
         yield f'by_case: the row "{OTHERWISE}" is the recommendation itself; leave it out.'
-    elif _is_default(last) and last["sure"] != reply["recommendation"]["sure"]:
+    elif _repeats_recommendation(last) and last["sure"] != reply["recommendation"]["sure"]:
         numbers = f"{last['sure']:g} % sure and the recommendation {reply['recommendation']['sure']:g} %"
         yield f'by_case: the row "{OTHERWISE}" is {numbers}; they are one and the same advice.'
 
 
-def _is_default(case: Mapping[str, Any]) -> bool:
+def _repeats_recommendation(case: Mapping[str, Any]) -> bool:
     """Whether a row of the table repeats the recommendation."""
     return str(case["if"]).strip(" .").casefold() == OTHERWISE
 
 
 def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> Iterator[str]:
-    repeated = sum(count_words(case["then"]) for case in reply.get("by_case") or () if _is_default(case))
+    repeated = sum(count_words(case["then"]) for case in reply.get("by_case") or () if _repeats_recommendation(case))
     words = _words(shape, {**reply, "changed": ""}) - repeated  # the report shows `changed` further down
     if phase.target_words and words > _WORD_TOLERANCE * phase.target_words:
         yield f"the reply: it has {words} words; write at most {phase.target_words}, and drop what carries least."
@@ -215,7 +215,7 @@ def _without_reason(problem: str) -> str:
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
-    """A sentence for each way in which a consideration's turns, or its dissent row, contradict its mark."""
+    """A sentence for each way in which a reason's turns, or its dissent row, contradict its mark."""
     return [*_citation_problems(debate, reason), *_dissent_problems(debate, reason)]
 
 
@@ -248,7 +248,7 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
 
 
 def _why_impossible(debate: DebateState, mark: str, side: str, *, challenged: bool) -> str:
-    """The reason that no point of a side can have a mark."""
+    """The reason that no reason of a side can have a mark."""
     side_name, other_name = side.upper(), _other(debate, side).upper()
     if mark == NOT_CHALLENGED:
         return f"{side_name} conceded its whole position"
@@ -258,7 +258,7 @@ def _why_impossible(debate: DebateState, mark: str, side: str, *, challenged: bo
 
 
 def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:
-    """The marks that a point of a side can have: they follow from the turns after it, and from concessions."""
+    """The marks that a reason of a side can have: they follow from the turns after it, and from concessions."""
     other_side = _other(debate, side)
     challenges = _challenges(debate, side, other_side)
     challenged_marks = ("granted", "weakened") if challenges else ()
@@ -268,7 +268,7 @@ def marks_possible(debate: DebateState, side: str) -> tuple[str, ...]:
 
 
 def _challenges(debate: DebateState, side: str, other_side: str) -> set[str]:
-    """The speeches in which `other_side` could challenge a point of `side`; by earlier rules, all of its speeches."""
+    """The speeches in which `other_side` could challenge a reason of `side`; by earlier rules, all of its speeches."""
     if debate.opened.mark_rules == 1:
         return {turn.id for turn in debate.turns.values() if turn.speaking and turn.seat == other_side}
     return _answering_turns(debate, side, other_side)
@@ -295,7 +295,7 @@ def _answering_turns(debate: DebateState, side: str, other_side: str, among: Col
 
 
 def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence if the row of the dissent record that a consideration names contradicts its mark. If the other side
+    """A sentence if the row of the dissent record that a reason names contradicts its mark. If the other side
     had no turn left to answer the point, the row proves no challenge: the sides only said different things."""
     number, rows, mark, side = reason.get("dissent_row"), dissent_rows(debate), reason["mark"], reason["side"]
     if number is None:

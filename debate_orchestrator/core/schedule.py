@@ -188,8 +188,8 @@ def early_end(debate: DebateState) -> EndedEarly:
 
 
 def can_change_issues(debate: DebateState) -> bool:
-    """Whether the rapporteur's list of issues was drawn up last, and no turn that argues to it has a reply or was
-    called for. Never in a debate that is judged again, whose speeches argue to it already."""
+    """Whether the rapporteur's list of issues was drawn up last, and no turn after that has a reply or was
+    called for. Never in a debate that is judged again, whose speeches were given with it."""
     if (
         debate.opened.earlier_debate is not None
         or len(debate.stages) < 2
@@ -291,7 +291,7 @@ def unwritten_turns(debate: DebateState) -> list[Turn]:
 
 def turns_to_reopen(debate: DebateState) -> list[Turn]:
     """The turns of a complete debate that a Reopened event makes due again: the missing ballots of an undecided
-    debate, or else what is unwritten after the verdict. Turns before the first word are not asked again."""
+    debate, or else what is unwritten after the verdict. Turns before the first speech are not asked again."""
     if debate.due:
         return []
     return turns_without_usable_ballot(debate) or [turn for turn in unwritten_turns(debate) if turn.after_rounds]

@@ -14,7 +14,7 @@ from debate_orchestrator.core.phases import MAX_WORDS, NO_NEW_GROUND, OUTCOMES
 from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Condition, Field, Shape
 
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
-"""The marks for what became of a consideration in the debate."""
+"""The marks for what became of a reason in the debate."""
 _SIDES = "sides"
 """An option that is replaced by the sides of the format."""
 

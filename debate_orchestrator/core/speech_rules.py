@@ -29,8 +29,8 @@ from debate_orchestrator.core.visible_text import (
     VisibleText,
     make_visible,
     mark_quotes,
+    writes_lines_by_earlier_rule,
     writes_lines_for,
-    wrote_lines_for,
 )
 from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
@@ -78,7 +78,7 @@ def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict
     return {name: map_leaves(value, heard) for name, value in fields.items()}, tuple(quotes)
 
 
-def visible_as_quoted(debate: DebateState, text: str, phase: Phase) -> VisibleText:
+def visible_unchecked(debate: DebateState, text: str, phase: Phase) -> VisibleText:
     """A text as others hear it, with quotes in the tags that the speaker wrote: none is looked up."""
     return make_visible(_public(debate, text), phase)
 
@@ -144,18 +144,18 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
     """Whether a speech concedes the debate: as its event says, or, in journals of earlier versions, by its text."""
     if event.concedes is not None:
         return event.concedes and turn.speaking
-    visible = visible_as_quoted(debate, event.reply.text, turn.phase)
+    visible = visible_unchecked(debate, event.reply.text, turn.phase)
     return (
         turn.speaking
         and _ends_with_line(debate, debate.format.reserved_lines.concede, visible, event.reply)
-        and not wrote_lines_for(visible.text, _names_of_others(debate, turn))
+        and not writes_lines_by_earlier_rule(visible.text, _names_of_others(debate, turn))
     )
 
 
 def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
     """Whether a speech says a reserved line, with the `code` of its turn, as its last line and uncut. Where the format
     forbids lines for the other side, a speech with such lines says none."""
-    visible = visible_as_quoted(debate, reply.text, turn.phase)
+    visible = visible_unchecked(debate, reply.text, turn.phase)
     return _ends_with_line(debate, line, visible, reply, code) and not _writes_for_the_other(debate, turn, visible.text)
 
 
@@ -198,7 +198,7 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine |
     reserved_line = next((line for line in reserved if _line_pattern(line).search(text)), None)
     if reserved_line is None:
         return None
-    visible = visible_as_quoted(debate, reply.text, turn.phase)
+    visible = visible_unchecked(debate, reply.text, turn.phase)
     return IgnoredLine(reserved_line, other_lines=_writes_for_the_other(debate, turn, visible.text))
 
 

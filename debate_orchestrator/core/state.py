@@ -106,7 +106,7 @@ class DebateState:
     max_cost: float | None
     retry_for: float
     """Seconds that a turn's calls may be silent or retried now before the debate is paused."""
-    reopened: int = 0
+    times_reopened: int = 0
     ended_after: str | None = None
     """The id of the slot after which only the last turns follow, where the debate was ended early."""
     turn_events: Mapping[str, Sequence[TurnEvent]] = field(default_factory=dict)

@@ -57,8 +57,8 @@ def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredR
 def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
     """The findings of each judge who is not absent in a round: convergence, a concession, no new ground. A judge who
     saw the debate twice finds only what both ballots say. It is empty before the whole panel has voted."""
-    round_votes, all_count = _round_votes(debate, round), debate.opened.stand_in_findings_decide
-    present = [vote for vote in round_votes if not (vote.is_incomplete if all_count else vote.absent)]
+    round_votes, stand_ins_decide = _round_votes(debate, round), debate.opened.stand_in_findings_decide
+    present = [vote for vote in round_votes if not (vote.is_incomplete if stand_ins_decide else vote.absent)]
     return [_vote_findings(debate, vote) for vote in present]
 
 
@@ -117,14 +117,14 @@ def pre_debate_votes(debate: DebateState) -> list[Vote]:
     return _counted(debate, _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ())))
 
 
-def stand_ins_count(debate: DebateState) -> bool:
+def counts_stand_ins(debate: DebateState) -> bool:
     """Whether the votes of stand-ins count: in a debate that no one else judged, and in which no speaker conceded."""
     all_votes = [vote for slot_votes in debate.votes.values() for vote in slot_votes]
     return not debate.conceding_turns and only_stand_ins_voted(all_votes)
 
 
 def _counted(debate: DebateState, votes: Sequence[Vote]) -> list[Vote]:
-    return [*votes] if stand_ins_count(debate) else without_stand_ins(votes)
+    return [*votes] if counts_stand_ins(debate) else without_stand_ins(votes)
 
 
 def _round_votes(debate: DebateState, round: int) -> list[Vote]:
@@ -263,7 +263,7 @@ def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
 def is_left_out(debate: DebateState, round: int) -> bool:
     """Whether stand-ins alone judged a round, and their votes do not count."""
     judged = result(debate, round)
-    return judged is not None and judged.by_stand_ins and not stand_ins_count(debate)
+    return judged is not None and judged.by_stand_ins and not counts_stand_ins(debate)
 
 
 def counted_result(debate: DebateState, round: int) -> RoundResult | None:

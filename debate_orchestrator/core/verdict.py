@@ -81,7 +81,7 @@ class Vote(FrozenModel):
     """The specs that cast its ballots, as far as they are known. A replayed ballot counts as cast by the recording
     (`replay:PATH`), not by the model that first wrote it."""
     left_out: bool = False
-    """Whether it is a stand-in's that does not count: see `tally.votes_in` and `tally.stand_ins_count`."""
+    """Whether it is a stand-in's that does not count: see `tally.votes_in` and `tally.counts_stand_ins`."""
 
     @property
     def by_stand_in(self) -> bool:

@@ -193,7 +193,7 @@ def writes_lines_for(text: str, names: Sequence[str]) -> bool:
     return re.search(line, _alike(text), flags=re.MULTILINE) is not None
 
 
-def wrote_lines_for(text: str, names: Sequence[str]) -> bool:
+def writes_lines_by_earlier_rule(text: str, names: Sequence[str]) -> bool:
     """The same as versions read it whose journals have no codes of speeches: with nothing but marks around the name.
     No speech with such a line conceded then, in any format."""
     alternatives, around = "|".join(map(re.escape, names)) or "(?!)", r"(?:[^\w\n]|_){0,6}"

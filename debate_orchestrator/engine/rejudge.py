@@ -173,13 +173,13 @@ def opened_from_journal(
     return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": questions})}), []
 
 
-def _earlier_questions(debate: DebateState, slots: Sequence[str], counts: Sequence[int]) -> tuple[EarlierQuestion, ...]:
+def _earlier_questions(debate: DebateState, slot_ids: list[str], counts: list[int]) -> tuple[EarlierQuestion, ...]:
     """The floor questions of a finished debate that a stage of its re-judging hears. Of each stage that the re-judging
-    takes from it, in order: `slots` has the slot id, `counts` the number of questions that had been put when it
+    takes from it, in order: `slot_ids` has its slot, `counts` the number of questions that had been put when it
     began."""
     earlier: list[EarlierQuestion] = []
     stages_of = Counter[str]()
-    for slot_id, count in zip(slots, counts, strict=True):
+    for slot_id, count in zip(slot_ids, counts, strict=True):
         questions = debate.floor_questions[len(earlier) : count]
         earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in questions]
         stages_of[slot_id] += 1
@@ -206,9 +206,9 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
     )
     opened, speeches = opened_from_transcript(transcript, judged_by_format=format.judged_by_format, **options)
     rejudging = fold([opened, *speeches])
-    slots = [rejudging.turns[speech.turn_id].slot_id for speech in speeches]
+    slot_ids = [rejudging.turns[speech.turn_id].slot_id for speech in speeches]
     counts = [debate.question_counts[turn.id] for turn in turns]
-    questions = _earlier_questions(debate, slots, counts)
+    questions = _earlier_questions(debate, slot_ids, counts)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
     issues = debate.changed_issues or settings.own_issues
     changes = {
@@ -320,12 +320,12 @@ def _strictness_problems(strictness: str, old: Opened) -> list[str]:
     if problems := _unknown_strictness(strictness, old.format):
         return problems
     before = old.settings.strictness
-    speaking = [
+    speech_slots = [
         [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(old.format.sides)]
         for level in (before, strictness)
         for slots in [slots_of(old.format, old.settings.rounds, level, old.format.optional_phases)]
     ]
-    if speaking[0] != speaking[1]:
+    if speech_slots[0] != speech_slots[1]:
         return [f"strictness: this format has other speeches when {strictness}. Use {before}."]
     return []
 

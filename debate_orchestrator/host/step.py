@@ -43,7 +43,7 @@ _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?"
 _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
 """Lines that agent hosts add to a reply of an agent: the first line, or one of the last six."""
 _SHORT = 40
-"""A speech with less than one word of so many that are asked for gets a remark: its agent may have failed."""
+"""A speech of less than a fortieth of the words asked for gets a remark: its agent may have failed."""
 
 
 class DueTurn(FrozenModel):

@@ -24,7 +24,7 @@ MARK_TEXTS: dict[str, str] = {
     "not challenged": "not challenged",
     rapporteur.NOT_ARGUED: "not argued in the debate",
 }
-"""The meaning of each mark of a consideration for a reader."""
+"""The meaning of each mark of a reason for a reader."""
 RESOLVED = "resolved by consensus"
 """The status of a row of the dissent record that is no longer in dispute."""
 RAPPORTEUR_NOTE = (
@@ -149,10 +149,10 @@ class DecisionBriefReport(Part):
     by_case: tuple[CaseReport, ...]
     """In order of precedence; the last holds where none before it does."""
     weighing: str = ""
-    """The reason that the considerations for it outweigh those against it; empty if the considerations say so
+    """Why the reasons for it outweigh those against it; empty if the reasons say so
     themselves."""
     why: tuple[ConsiderationReport, ...]
-    """The considerations that carry it, the weightiest first."""
+    """The reasons that carry it, the weightiest first."""
     best_case_against: str
     """The strongest objection, as its ablest advocate would put it."""
     objections: tuple[ObjectionReport, ...]
@@ -232,7 +232,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         held_mirrored=_held_mirrored(debate),
         judges_for=_judges_for(debate),
         by_case=tuple(CaseReport(condition=row["if"], then=row["then"], sure=row["sure"]) for row in fields["by_case"]),
-        why=tuple(_consideration(debate, row) for row in fields["why"]),
+        why=tuple(_reason(debate, row) for row in fields["why"]),
         best_case_against=against[0].text if against else "",
         objections=against,
         not_argued=tuple(
@@ -260,8 +260,8 @@ def _objections(fields: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
     return tuple(ObjectionReport(**_row_fields(ObjectionReport, objection)) for objection in fields["objections"] or ())
 
 
-def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
-    """A consideration, with those of its turns that are speeches: the others are not in the transcript."""
+def _reason(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
+    """A reason, with those of its turns that are speeches: the others are not in the transcript."""
     speeches = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
     problems = tuple(rapporteur.mark_problems(debate, row))
     values = {"turns": tuple(speeches), "dissent_row": row.get("dissent_row"), "mark_problems": problems}

@@ -124,7 +124,7 @@ class SpeechEditor:
 
     def _count_words(self, text: str) -> tuple[int, int]:
         """The number of words, and the number over the limit."""
-        visible = speech_rules.visible_as_quoted(self._person_turn.debate, text, self._person_turn.turn.phase)
+        visible = speech_rules.visible_unchecked(self._person_turn.debate, text, self._person_turn.turn.phase)
         return visible.words + visible.dropped, visible.dropped
 
     def _status(self, text: str) -> str:
