@@ -16,7 +16,7 @@ from corpus import for_each
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.settings import SETTINGS
-from debate_orchestrator.setup.answers import SETTING_TEXTS
+from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.data import read_mapping
 

@@ -16,12 +16,11 @@ from debate_orchestrator.core.events import EarlierDebate, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import report_sections
+from debate_orchestrator.reports.citations import Citation, SourceRating, is_after
 from debate_orchestrator.reports.citations import evidence as evidence_of
-from debate_orchestrator.reports.citations import is_after
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.markdown import MarkdownWriter
 from debate_orchestrator.reports.markup import link
-from debate_orchestrator.reports.parts import Citation, SourceRating
 from debate_orchestrator.reports.provenance import conflicts_of_interest
 from debate_orchestrator.reports.rich_text import Span, address
 

@@ -12,8 +12,8 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import RoundLimits
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
-from debate_orchestrator.setup.answers import block_lines
 from debate_orchestrator.setup.questions import SetupQuestions
+from debate_orchestrator.setup.setting_texts import block_lines
 from debate_orchestrator.setup.state import ModeratorTask, Ready, SetupQuestion, SetupState
 from debate_orchestrator.util.errors import BadSettings
 

@@ -12,7 +12,8 @@ from debate_orchestrator.cli.output import format_name, next_step
 from debate_orchestrator.core.positions import has_placeholders
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.setup.answers import AUTO, SETTING_TEXTS, sample
+from debate_orchestrator.setup.answers import AUTO
+from debate_orchestrator.setup.setting_texts import SETTING_TEXTS, sample
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles

@@ -60,7 +60,8 @@ def add_answers(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
     """The flags of these settings, or else of all; `settings_from_flags` reads them."""
-    from debate_orchestrator.setup.answers import SETTING_TEXTS, types_of
+    from debate_orchestrator.setup.answers import types_of
+    from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 
     for name in names or SETTING_TEXTS:
         texts, types = SETTING_TEXTS[name], types_of(name)
@@ -82,7 +83,8 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
 def settings_from_flags(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """The values that the user gave by flags, by setting; only the settings in `names`, if any are named. Of a setting
     that is a mapping, such as `cast`, only the keys whose flags were given."""
-    from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text
+    from debate_orchestrator.setup.answers import from_text
+    from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 
     values: dict[str, Any] = {}
     for name in names or SETTING_TEXTS:

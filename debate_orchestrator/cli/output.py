@@ -170,7 +170,7 @@ def _as_flag(quoted: re.Match[str]) -> str:
 def _flag(setting: str) -> str:
     """The verb's flags for a setting (`cast`) or a part (`cast.judge`); empty if it has none, or is on by default."""
     from debate_orchestrator.core.settings import Settings
-    from debate_orchestrator.setup.answers import SETTING_TEXTS
+    from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 
     if setting in _OTHER_FLAGS:
         return _OTHER_FLAGS[setting] if setting in _verb.arguments else ""

@@ -130,8 +130,7 @@ def _print_header(debate: DebateState) -> None:
     settings, format = debate.opened.settings, debate.format
     print_quoted(f"Topic: {one_line(settings.topic)}")
     for side in format.sides:
-        side_word = f" ({format.seats[side].label})" if format.seats[side].label else ""
-        print_quoted(f"{format.name_of(side)}{side_word}: {one_line(settings.positions[side])}")
+        print_quoted(f"{format.full_name_of(side)}: {one_line(settings.positions[side])}")
 
 
 def _print_event(debate: DebateState, event: Event) -> None:

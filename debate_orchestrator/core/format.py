@@ -201,6 +201,11 @@ class Format(FrozenModel):
         name = self.seats[role].name
         return f"{name} {number}" if number else name
 
+    def full_name_of(self, side: str) -> str:
+        """The name of a side with its label, if it has one: `Researcher A (Pro)`."""
+        seat = self.seats[side]
+        return f"{seat.name} ({seat.label})" if seat.label else seat.name
+
     def tag_of(self, turn: Turn) -> str:
         """The tag of a turn in the record: `[R1 - ROUND 1 - OPENING]`, `[JUDGE - FINAL VERDICT]`."""
         _, _, number = turn.seat.partition("-")

@@ -1,10 +1,10 @@
 """The settings of a debate: everything that a user may choose, each declared once.
 
-A field of `Settings` with its `Setting` says what may be chosen; `setup/answers.py` says how flags, the sample of
-an answers file and the block that confirms a setup show it, and makes settings of a mapping. Whatever a user chooses is
-validated with the format in the context, as `Settings.model_validate(values, context=format)`. A journal is read
-without one, since it may have been written under other limits. Code reads a setting where it takes effect, as
-`debate.opened.settings.NAME`; docs/development.md says where that is.
+A field of `Settings` with its `Setting` says what may be chosen; `setup/setting_texts.py` says how flags, the sample of
+an answers file and the block that confirms a setup show it, and `setup/answers.py` makes settings of a mapping.
+Whatever a user chooses is validated with the format in the context, as `Settings.model_validate(values,
+context=format)`. A journal is read without one, since it may have been written under other limits. Code reads a setting
+where it takes effect, as `debate.opened.settings.NAME`; docs/development.md says where that is.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{
 
 @dataclass(frozen=True)
 class Setting:
-    """The limits of a setting, beyond its type. Its texts are in `setup/answers.py`."""
+    """The limits of a setting, beyond its type. Its texts are in `setup/setting_texts.py`."""
 
     expected: str | Callable[[Format], str] = "true or false"
     """The expected value, for an error message."""

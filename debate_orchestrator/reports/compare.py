@@ -121,11 +121,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
         if run.mirror:
             yield f"In run {run.number} the sides are swapped; here they have their letters of run 1."
             if run.names_stay:
-                rules = run.report.rules
-                a, b = (
-                    f"{seat.name} ({seat.label})" if seat.label else seat.name
-                    for seat in (rules.seats[rules.sides[0]], rules.seats[rules.sides[-1]])
-                )
+                a, b = run.report.names.values()
                 why = "since what is debated, or said of it, could mean them"
                 yield f"Texts of run {run.number} keep its names, {why}: {a} there is {b} here, and {b} is {a}."
         elif run.report.topic == first.topic and run.report.positions != first.positions:

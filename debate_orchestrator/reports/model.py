@@ -28,6 +28,7 @@ from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, debated_texts
 from debate_orchestrator.core.verdict import Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
+from debate_orchestrator.reports.citations import EvidenceReport
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
     ArgumentLink,
@@ -35,7 +36,6 @@ from debate_orchestrator.reports.parts import (
     CostsReport,
     DisputedClaim,
     EarlierDebateReport,
-    EvidenceReport,
     FollowUp,
     FormatReport,
     JournalReport,
@@ -277,13 +277,12 @@ def _setup(debate: DebateState) -> dict[str, Any]:
     speaker_names = names_by_seat(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in format.seats and RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, is_taken in others if is_taken))
-    sides = [(side, format.seats[side]) for side in format.sides]
     return {
         "rules": format,
         "debated_texts": debated_texts(debate.opened),
         "topic": settings.topic,
         "positions": settings.positions,
-        "names": {side: f"{seat.name} ({seat.label})" if seat.label else seat.name for side, seat in sides},
+        "names": {side: format.full_name_of(side) for side in format.sides},
         "seats": {seat: format.name_of(seat) for seat in seats},
         "strictness": settings.strictness,
         "as_of": settings.as_of,

@@ -1,4 +1,4 @@
-"""The typed parts of a report model: turns, rounds, votes, the verdict, evidence, costs and how the debate was run.
+"""The typed parts of a report model: turns, rounds, votes, the verdict, costs and how the debate was run.
 Fields with `exclude` serve other types of file than JSON."""
 
 from __future__ import annotations
@@ -290,55 +290,6 @@ class ArgumentLink(Part):
     """Its relation to the other turn."""
     to: str
     """The earlier turn."""
-
-
-class SourceRating(Part):
-    """One judge's opinion of a source."""
-
-    judge: str
-    """The judge's seat."""
-    credibility: str
-    """In a word."""
-    why: str = ""
-    """In the judge's words; empty if it gives no reason."""
-
-
-class Citation(Part):
-    """A page that a side cites, with what a clerk found there."""
-
-    turn: str
-    """The turn that cites it."""
-    url: str
-    """Its address, as the side gave it: nothing vouches for where it leads."""
-    state: str
-    """`verified`, or the obstacle."""
-    title: str = ""
-    """The title of the page; empty if it was not seen."""
-    date: str = ""
-    """As the page has it: 2026, 2026-02 or 2026-02-03; empty if it has none."""
-    late: bool = False
-    """Whether the page is later than the time to which the topic binds both sides."""
-    passage: str = ""
-    """The nearest passage that the page holds; empty if none was found."""
-    similarity: float | None = None
-    """The similarity of passage and quote, from 0 to 1; null if they were not compared."""
-    why: str = ""
-    """The obstacle; empty if there was none."""
-    archived: str = ""
-    """The file that keeps the page, in the debate's evidence folder; empty if it was not kept."""
-    sha256: str = ""
-    """Of that file, in hex; empty if it was not kept."""
-    ratings: tuple[SourceRating, ...] = ()
-    """The judges' opinions of the source."""
-
-
-class EvidenceReport(Part):
-    """The pages that the sides cite, and what was found of them."""
-
-    looked_up_by: str
-    """The clerk who looked it up, as a clause."""
-    citations: tuple[Citation, ...]
-    """In the order of the debate."""
 
 
 class TokenCounts(Part):

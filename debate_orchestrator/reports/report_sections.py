@@ -12,10 +12,10 @@ from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.verdict import Vote, decided_votes, is_one_judge
 from debate_orchestrator.core.visible_text import Quote, quote_finding
 from debate_orchestrator.reports import decision_brief, reviewers, verdict_text, wording
-from debate_orchestrator.reports.citations import VERIFIED
+from debate_orchestrator.reports.citations import VERIFIED, Citation
 from debate_orchestrator.reports.decision_brief import IssueReport
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.parts import Citation, CostRow, TurnReport
+from debate_orchestrator.reports.parts import CostRow, TurnReport
 from debate_orchestrator.reports.rich_text import (
     FieldPart,
     FieldText,

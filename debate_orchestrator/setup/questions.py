@@ -29,6 +29,7 @@ from debate_orchestrator.core.settings import (
 from debate_orchestrator.core.shape import ShapeContext, json_schema
 from debate_orchestrator.prompting.normalize import SideWords, normalize
 from debate_orchestrator.setup import answers, risks
+from debate_orchestrator.setup.setting_texts import block_lines
 from debate_orchestrator.setup.state import (
     MAX_KEPT,
     ModeratorTask,
@@ -164,7 +165,7 @@ class SetupQuestions:
             case "topic_ok":
                 return {"restated": proposal.get("restated") or state.answers.get("topic", "")}
             case "position_a" | "position_b":
-                return {"who": self.side_name(key.removeprefix("position_"))}
+                return {"who": self.format.full_name_of(key.removeprefix("position_"))}
             case "positions_ok":
                 keys = " or ".join(f"position_{side}=..." for side in self.format.sides)
                 return {"argued": " ".join(self.position_sentences(state)), "keys": keys}
@@ -200,7 +201,7 @@ class SetupQuestions:
         format, lines = self.format, []
         for side in format.sides:
             position = sanitize.one_line(answered["positions"][side])
-            lines.append(self.words.side.format(who=self.side_name(side), position=position))
+            lines.append(self.words.side.format(who=format.full_name_of(side), position=position))
         shown_values = {
             "topic": answered["topic"],
             "rounds": answered.get("rounds", format.round_limits.default),
@@ -210,18 +211,11 @@ class SetupQuestions:
         if shown_values["rounds"] == answers.AUTO:
             shown_values["rounds"] = f"{answers.AUTO}, at most {format.round_limits.max}"
         one_line_texts = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        more_lines = "".join(
-            f"\n{line}" for line in (*answers.block_lines(answered, format), *self.risk_lines(answered))
-        )
+        more_lines = "".join(f"\n{line}" for line in (*block_lines(answered, format), *self.risk_lines(answered)))
         return self.words.confirmed.format(positions="\n".join(lines), more=more_lines, **one_line_texts)
 
     def risk_lines(self, answered: dict[str, Any]) -> list[str]:
         return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(answered)]
-
-    def side_name(self, side: str) -> str:
-        """The name of a side with its label: `Researcher A (Pro)`."""
-        seat = self.format.seats[side]
-        return f"{seat.name} ({seat.label})" if seat.label else seat.name
 
     def position_sentences(self, state: SetupState) -> list[str]:
         positions = state.answers.get("positions", {})

@@ -154,7 +154,7 @@ class CastQuestions:
         """Who fills one seat, beside the models `chosen_before`; empty for a question's first choice, if any."""
         conversation, (seat, judge_index) = self._conversation, slot
         name = {JUDGE: "panel" if judge_index else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
-        values = {"who": conversation.setup_questions.side_name(seat), **EXAMPLES} if name == "seat" else {}
+        values = {"who": conversation.setup_questions.format.full_name_of(seat), **EXAMPLES} if name == "seat" else {}
         values |= {"judges": ", ".join(map(display_name, chosen_before[JUDGE]))} if name == "panel" else {}
         wording = self._words.questions[name]
         choices = dict(wording.choices)

@@ -12,7 +12,8 @@ from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_ORIG
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of, words_of
+from debate_orchestrator.setup.answers import from_text, make_settings, types_of, words_of
+from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
