@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.engine.budget import cost_before_call
-from debate_orchestrator.engine.moderator import ModeratorLimits, billed_calls, propose
+from debate_orchestrator.engine.moderator import ModeratorLimits, billed_calls_sentence, propose
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
@@ -247,6 +247,6 @@ def test_a_call_that_is_given_up_is_kept(price: float) -> None:
     kept = list[Reply]()
     with pytest.raises(asyncio.CancelledError):
         derived(Derives(["No.", asyncio.CancelledError()], None), None, kept=kept)
-    assert billed_calls(kept) == [f"2 calls of {OPUS} may have been billed."]
+    assert billed_calls_sentence(kept) == [f"2 calls of {OPUS} may have been billed."]
     del kept[0]
     assert [(one.cost, one.estimated_cost, one.by_call) for one in kept] == [(None, pytest.approx(price), True)]

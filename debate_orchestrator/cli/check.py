@@ -63,7 +63,7 @@ def _next(
         return "wait for the other process that is writing it, or end it."
     if debate.due:
         return f"`{wording.next_command(debate, arguments.journal)}` continues it."
-    if ask_again := wording.asking_again(debate, arguments.journal):
+    if ask_again := wording.ask_again_sentence(debate, arguments.journal):
         return ask_again
     if verifications and all(report.state == "unchanged" for report in verifications):
         return f"open {shell_word(min(report.path for report in verifications))}; nothing needs to be made again."

@@ -28,7 +28,7 @@ from debate_orchestrator.engine.debate import (
     create_debate,
     create_paid_debate,
 )
-from debate_orchestrator.engine.moderator import billed_calls
+from debate_orchestrator.engine.moderator import billed_calls_sentence
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import WANTS, Risk
 from debate_orchestrator.storage.files import write_atomic
@@ -166,7 +166,7 @@ def new_debate(
         if not isinstance(opened_event, Opened):
             opened_event.close()  # where the interrupt came before it began
     if not created:
-        message = " ".join(["no debate was opened, and nothing is saved.", *billed_calls(paid_replies)])
+        message = " ".join(["no debate was opened, and nothing is saved.", *billed_calls_sentence(paid_replies)])
         raise Interrupted(message) from None
     with _with_saved_named(created[0]) as session:
         if interrupted is not None:

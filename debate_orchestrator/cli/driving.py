@@ -264,7 +264,7 @@ def write_reports(session: DebateSession) -> WrittenReports:
     """Writes the report, and its page if it can be. Raises Paused if turns are left that only a host can take."""
     report, problems = finish(session, print_status)
     print_problems(problems)
-    next_sentence = wording.asking_again(session.state, session.files.journal)
+    next_sentence = wording.ask_again_sentence(session.state, session.files.journal)
     summary = f"{summary_line(report, session.files.report)} {next_sentence}".rstrip()
     return WrittenReports(report, summary, None if problems else session.files.page)
 

@@ -84,7 +84,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         print_status(first)
     estimate_text = ""
     if rehearse:
-        positions_spec, settings = start.positions_by(real_settings), start.without_model(settings)[0]
+        positions_spec, settings = start.positions_by(real_settings), start.with_positions(settings)[0]
         estimate = estimate_debate(
             start.make_opened(real_settings.model_copy(update={"positions": settings.positions}))
         )

@@ -40,7 +40,7 @@ from debate_orchestrator.util.numbers import plural
 
 _ATTEMPTS = 2
 _WORDS = 80
-_MAX_WORDS_KEPT = 100_000
+_MAX_TEXT_SIZE = 100_000
 """Bytes of the texts of a setup's replies, as JSON. The file of its answers and the first line of its journal hold all
 of them, and neither may become too long to be read."""
 _WORK = {"topic": "Restating the topic", "positions": "Deriving the two positions"}
@@ -126,7 +126,7 @@ async def propose(
                     raise ProviderFailed([*map(without_hint, error.problems), summary]) from error
     except ExternalError as error:
         hints = [] if isinstance(error, OverBudget) else limits.hints()
-        raise type(error)([*error.problems, *billed_calls(paid_replies[paid_before:]), *hints]) from error
+        raise type(error)([*error.problems, *billed_calls_sentence(paid_replies[paid_before:]), *hints]) from error
     finally:
         try:
             await provider.close()
@@ -135,7 +135,7 @@ async def propose(
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def billed_calls(replies: Sequence[Reply]) -> list[str]:
+def billed_calls_sentence(replies: Sequence[Reply]) -> list[str]:
     """A sentence on how many of the calls that these replies came from may have been billed; none if none may."""
     called = [reply.spec for reply in replies if reply.by_call]
     return [f"{plural(len(called), 'call')} of {called[0]} may have been billed."] if called else []
@@ -143,9 +143,9 @@ def billed_calls(replies: Sequence[Reply]) -> list[str]:
 
 def _shortened(reply: Reply, earlier: Sequence[Reply]) -> Reply:
     """A reply without its pages, and without its words where those of `earlier` ones leave no room."""
-    size = sum(len(json.dumps(one.text)) for one in (*earlier, reply))
+    size = sum(len(json.dumps(kept.text)) for kept in (*earlier, reply))
     reply = reply.without_pages()
-    return reply if size <= _MAX_WORDS_KEPT else reply.without_words()
+    return reply if size <= _MAX_TEXT_SIZE else reply.without_words()
 
 
 def _brief(task: ModeratorTask, state: SetupState) -> Brief:

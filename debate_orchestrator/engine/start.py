@@ -141,11 +141,11 @@ async def opened_with_positions(
     stop: asyncio.Event | None = None,
     paid_replies: list[Reply] | None = None,
 ) -> Opened:
-    """The event that opens a debate; positions that are missing and that `without_model` can't make, a model derives.
+    """The event that opens a debate; positions that are missing and that `with_positions` can't make, a model derives.
     All else is read and checked before that call, and nothing is awaited after it. Once `stop` is set, no further call
-    is made. Each reply that was paid for is added to `paid_replies`. Nothing is written. Raises what `without_model`,
+    is made. Each reply that was paid for is added to `paid_replies`. Nothing is written. Raises what `with_positions`,
     `make_opened` and `derive_positions` raise."""
-    settings, spec = without_model(settings)
+    settings, spec = with_positions(settings)
     opened = make_opened(with_placeholders(settings))
     if not spec:
         return opened
@@ -162,7 +162,7 @@ def with_positions_of(settings: Settings, opened: Opened) -> Settings:
     return settings.model_copy(update={"positions": opened_settings.positions, "origins": opened_settings.origins})
 
 
-def without_model(settings: Settings) -> tuple[Settings, str]:
+def with_positions(settings: Settings) -> tuple[Settings, str]:
     """The settings with positions that were given, or made without a model, and an empty spec; or as they are, and the
     spec of the model that derives them. Raises BadSettings if there are none and no model can be called."""
     if settings.positions:

@@ -46,7 +46,7 @@ from debate_orchestrator.util.errors import first_few
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values
 
-MAX_FORMER_LENGTH = 20_000
+MAX_REJECTED_LENGTH = 20_000
 """Characters of an unusable reply that are shown again to its writer."""
 _CODE_PLACEHOLDER = "CODE"
 _ASKED_ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
@@ -100,10 +100,10 @@ class Brief(FrozenModel):
         return with_any_code(self.json_schema, self.code)
 
 
-def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: ReplyCode | None = None) -> Brief:
-    """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with its problems,
-    and after it the `code` that the reply has to hold. Only for a due turn: a judge's brief made later would hold
-    results that were counted since."""
+def brief(debate: DebateState, turn: Turn, rejected: Rejected | None = None, code: ReplyCode | None = None) -> Brief:
+    """The brief of a turn that is due; a `rejected` reply comes at the very end, with its problems, and after it the
+    `code` that the reply has to hold. Only for a due turn: a judge's brief made later would hold results that were
+    counted since."""
     values = _template_values(debate, turn, code)
     messages = _transcript(debate, turn, values)
     own_templates = debate.opened.templates
@@ -119,8 +119,8 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         last += _about_lines(debate, f"{system}\n{last}", code)
     if values["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
-    if former is not None:
-        last = f"{last}\n\n{_render('shared/rejected-reply.md.j2', _again(debate, turn, former, code))}"
+    if rejected is not None:
+        last = f"{last}\n\n{_render('shared/rejected-reply.md.j2', _rejected_values(debate, turn, rejected))}"
     if code is not None and values["schema"] is not None:
         keys = list(values["schema"]["properties"])
         places = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
@@ -176,21 +176,21 @@ def _turn_block(values: str) -> str:
     return _render("shared/turn.md.j2", json.loads(values))
 
 
-def _again(debate: DebateState, turn: Turn, former: Rejected, code: ReplyCode | None) -> dict[str, Any]:
+def _rejected_values(debate: DebateState, turn: Turn, rejected: Rejected) -> dict[str, Any]:
     """The messages that show an unusable reply again. Their marker depends on it: its writer saw the earlier ones."""
     if is_speech := debate.shape(turn) is None:
-        text = speech_rules.without_private_reasoning(debate, former.reply.text)
+        text = speech_rules.without_private_reasoning(debate, rejected.reply.text)
     else:
-        text = without_reasoning_around(sanitize.sanitize(former.reply.text))
+        text = without_reasoning_around(sanitize.sanitize(rejected.reply.text))
     return {
         "complaints": (
-            *(problem.replace(f"{turn.id}: ", f"{_shown_id(turn)}: ") for problem in former.problems),
-            *([_ASKED_ONCE] if former.could_be_better else []),
+            *(problem.replace(f"{turn.id}: ", f"{_shown_id(turn)}: ") for problem in rejected.problems),
+            *([_ASKED_ONCE] if rejected.could_be_better else []),
         ),
-        "former": text[:MAX_FORMER_LENGTH],
-        "cut": len(text) > MAX_FORMER_LENGTH,
+        "former": text[:MAX_REJECTED_LENGTH],
+        "cut": len(text) > MAX_REJECTED_LENGTH,
         "wants": "text" if is_speech else "json",
-        **_marker(debate, turn.id, "again", former.reply.text),
+        **_marker(debate, turn.id, "again", rejected.reply.text),
     }
 
 

@@ -47,7 +47,7 @@ _PLAIN_WORDS = re.compile(r"[^\W_]+(?:(?:[-_'’/]|:?\s+\(?)[^\W_]+)*[):]?")
 """Words with punctuation between them that means nothing."""
 _OF_WINNER = re.compile(r"^winner | (?:wins|won|is the winner)$")
 """Words around a side that say that it won. In a choice that says something else, they are read as no side."""
-_FLAGS = {"yes": True, "true": True, "no": False, "false": False}
+_BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
 _NO_WINNER = (_NO_OPTION | {"both"}) - {"no", ""}
@@ -83,7 +83,7 @@ def normalize(
     """A reply of this shape, normalized, as a copy."""
     normalizer = _Normalizer(shape_context, side_words)
     data = normalizer.object(shape, value, "")
-    more = normalizer.changed - len(normalizer.changes)
+    more = normalizer.change_count - len(normalizer.changes)
     changes = [*normalizer.changes, *([f"and {more} more changes"] if more else [])]
     return NormalizedReply(data, changes, normalizer.short_words)
 
@@ -115,12 +115,12 @@ class _Normalizer:
         self.short, self.positions = frozenset(side_words.short), frozenset(side_words.positions)
         self.changes: list[str] = []
         """The first of the changes, a line each."""
-        self.changed = 0
+        self.change_count = 0
         self.short_words: list[tuple[str, str, str]] = []
 
     def note(self, where: str, what: str, *values: Any) -> None:
         """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
-        self.changed += 1
+        self.change_count += 1
         if len(self.changes) < MAX_CHANGES:
             quoted = ("null" if value is None else short_repr(value) for value in values)
             self.changes.append(f"{where or 'the reply'}: {what.format(*quoted)}")
@@ -191,7 +191,7 @@ class _Normalizer:
         """The meaning of a single value; None if it only means itself."""
         match field.kind:
             case "boolean" if isinstance(value, str):
-                return _FLAGS.get(plain_phrase(value) or "")
+                return _BOOLEANS.get(plain_phrase(value) or "")
             case "number":
                 return _number(value, field.min, field.max, integer=field.integer)
             case "choice":
@@ -260,7 +260,7 @@ class _Normalizer:
         readings = {words, whole, value.strip()}
         if field.optional or field.per_issue or words != bare:
             # `Yes`, `false` or `Not yet` may say whether a side did so at all, or answer the question of an issue.
-            readings -= self.positions | _FLAGS.keys()
+            readings -= self.positions | _BOOLEANS.keys()
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
         meant = {meanings[text] for text in readings & meanings.keys()}
         meant |= {text for text in options if readings & {phrase(text), *_SYNONYMS.get(text, ())} and text not in sides}

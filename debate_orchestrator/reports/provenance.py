@@ -70,7 +70,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     for turn in schedule.unwritten_turns(debate):
         yield _warning(UNWRITTEN, wording.missing_reply_text(debate, turn), turn.id)
     yield from degradations(debate)
-    yield from (_info("floor", text) for text in wording.floor_sentences(debate))
+    yield from (_info("floor", text) for text in wording.user_event_sentences(debate))
 
 
 def degradations(debate: DebateState) -> Iterator[Note]:

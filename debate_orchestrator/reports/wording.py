@@ -258,7 +258,7 @@ def problems_text(event: Rejected, *, only_first: bool = False) -> str:
     return " ".join(without_hint(problem.removeprefix(f"{event.turn_id}: ")) for problem in problems)
 
 
-def floor_sentences(debate: DebateState) -> Iterator[str]:
+def user_event_sentences(debate: DebateState) -> Iterator[str]:
     """The sentences in a report's head on an early end, a changed list of issues and questions from the floor."""
     if ended := ended_early(debate):
         yield ended
@@ -294,7 +294,7 @@ def next_command(debate: DebateState, journal: str) -> str:
     return command("step" if uses_step else "resume", journal)
 
 
-def asking_again(debate: DebateState, journal: str) -> str:
+def ask_again_sentence(debate: DebateState, journal: str) -> str:
     """The sentence with the command that asks again for missing parts of a complete debate; empty if there is none."""
     turns = schedule.turns_to_reopen(debate)
     if not turns:

@@ -82,7 +82,7 @@ class LiveView:
             case events.BriefSent() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
                 schedule.turn(debate, event.turn_id)
             ):
-                self._recall(event)
+                self._add_recorded_speech(event)
             case events.Rejected() if self._is_of_earlier_debate(schedule.turn(debate, event.turn_id)):
                 pass  # rejected, and replaced by another, in the debate that is judged again
             case events.BriefSent():
@@ -94,11 +94,11 @@ class LiveView:
                     notes, found = _notes(debate, speech.turn, event), quote_findings(visible.quotes)
                     speech.show_recorded(self._shown_text(speech.turn, visible.text), notes, found)
                 else:  # a structured reply was wanted, and declined
-                    self._reply(speech.turn)
+                    self._add_side_reply(speech.turn)
             case events.StructuredReplyGiven():
                 self._structured_reply(event)
             case events.Rejected() | events.CallFailed():
-                self._fail(event)
+                self._add_failure(event)
             case events.QuestionAsked() | events.IssuesChanged() | events.EndedEarly():
                 self._add_text(wording.user_event_text(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.is_final:
@@ -193,13 +193,13 @@ class LiveView:
                 self._end_stage()
                 self._announce()
                 self._add_rows([])
-            speeches = list(map(self._new, due))
+            speeches = list(map(self._new_speech, due))
             self._speeches |= {speech.turn.id: speech for speech in speeches}
             if self._debate.shape(turn) is None:
                 self._stage = StageView(speeches, self._width)
         return self._speeches[turn_id]
 
-    def _new(self, turn: Turn) -> SpeechView:
+    def _new_speech(self, turn: Turn) -> SpeechView:
         format = self._debate.format
         style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
         return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private_tag)
@@ -223,7 +223,7 @@ class LiveView:
         """Whether a stand-in takes a turn, whose words mean nothing."""
         return model_spec.is_stand_in(spec_in(self._debate, turn.seat))
 
-    def _recall(self, event: events.BriefSent | events.Spoke | events.Declined) -> None:
+    def _add_recorded_speech(self, event: events.BriefSent | events.Spoke | events.Declined) -> None:
         self._announce()
         if not isinstance(event, events.BriefSent):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn_id))
@@ -244,9 +244,9 @@ class LiveView:
                 line = f"{n}. {status}: {one_line(claim.get('claim') or '')}"
                 self._add_text(line, gap=n == 1, of_ballots=turn.judging)
         elif turn.speaking:  # other structured replies are announced
-            self._reply(turn)
+            self._add_side_reply(turn)
 
-    def _reply(self, turn: Turn) -> None:
+    def _add_side_reply(self, turn: Turn) -> None:
         """A side's structured reply, as other seats read it."""
         self._speeches.pop(turn.id, None)
         self._add_text(self._debate.format.heading_of(turn), JUDGE)
@@ -260,7 +260,7 @@ class LiveView:
         text = with_quotation_marks(text, self._debate.format.checked_tags)
         return wording.filler_in_place(text) if self._is_stand_in(turn) else text
 
-    def _fail(self, event: events.Rejected | events.CallFailed) -> None:
+    def _add_failure(self, event: events.Rejected | events.CallFailed) -> None:
         """A call failed, or a reply does not count."""
         speech, why = self._speech(event.turn_id), _failure(self._debate, event)
         retry_at = self._now() + event.wait if isinstance(event, events.CallFailed) and event.wait is not None else None

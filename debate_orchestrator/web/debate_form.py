@@ -213,7 +213,7 @@ def _prepared(answers: dict[str, Any], format: Format) -> PreparedDebate:
     real_cast = {seat: tuple(map(model_spec.without_rehearse, specs)) for seat, specs in settings.cast.items()}
     real_positions_by = start.positions_by(settings.model_copy(update={"cast": real_cast}))
     settings = start.as_rehearsal(settings) if rehearsal else settings
-    settings, spec = start.without_model(settings)
+    settings, spec = start.with_positions(settings)
     positions_by = real_positions_by if rehearsal else spec
     files = debate_list.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True)
