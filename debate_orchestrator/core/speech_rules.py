@@ -2,8 +2,8 @@
 
 A reserved line counts only as a speech's own last line, in a paragraph of its own: not in a code block, a quotation, a
 comment or private reasoning, not after a colon, and in no speech that is cut short. If a seat is shown its lines with a
-turn code, only a line with that code counts. No other text has it, so a line that a side quotes or repeats decides
-nothing. People and stand-ins have no turn code: their line does not count after an open quotation mark either.
+reply code, only a line with that code counts. No other text has it, so a line that a side quotes or repeats decides
+nothing. People and stand-ins have no reply code: their line does not count after an open quotation mark either.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
-_TURN_CODE = re.compile(r" {0,2}(?:\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?\Z")
-"""A possible turn code, at the end of a speech."""
+_REPLY_CODE = re.compile(r" {0,2}(?:\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?\Z")
+"""A possible reply code, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
 _CITATION_FIELDS = ("url", "quote")
 """The fields of what a side cites, as a clerk looks it up."""
@@ -170,7 +170,7 @@ def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply:
 
 def without_code(debate: DebateState, text: str) -> str:
     """A speech without what may be the code of its turn, after a reserved line at its end."""
-    bare, lines = _TURN_CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.reserved_lines
+    bare, lines = _REPLY_CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.reserved_lines
     sentences = (line.removesuffix(".") for line in (lines.concede, lines.decline))
     last = _last_line(bare).casefold()
     return bare if any(sentence.casefold() in last for sentence in sentences) else text

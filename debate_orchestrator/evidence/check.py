@@ -152,7 +152,7 @@ async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | 
     if page.kind == "pdf":
         return _outcome(url, "not checked", "it is a PDF, which is not read here", None, **fields)
     try:
-        async with fetcher.reading_slots:
+        async with fetcher.reading_limit:
             reading = await read_page(page, quote, url)
     except NotFetched as error:
         return _outcome(url, error.state, error.why, None, **fields)

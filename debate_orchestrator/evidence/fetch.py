@@ -208,17 +208,17 @@ class Fetcher:
         self._resolver, self._allowed, self._ports = resolver, allowed, ports
         self._tls = tls
         self._seconds, self._max_bytes = seconds, max_bytes
-        self._request_slots = asyncio.Semaphore(MAX_REQUESTS)
+        self._request_limit = asyncio.Semaphore(MAX_REQUESTS)
         self._host_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots: dict[str, RobotsRules | Blocked] = {}
-        self.reading_slots = asyncio.Semaphore(MAX_READERS)
+        self.reading_limit = asyncio.Semaphore(MAX_READERS)
         """Held while a fetched page is read, to limit the reader processes."""
 
     async def fetch(self, url: str) -> FetchedPage:
         """The page at `url`. Raises Blocked if it, or an address on the way to it, is refused, and Unreachable if
         nothing readable comes."""
         address = addresses.parse(url, self._ports, self._allowed)
-        async with self._host_locks[address.host], self._request_slots:
+        async with self._host_locks[address.host], self._request_limit:
             try:
                 async with running_timeout(self._seconds):
                     (*earlier, final), response = await self._follow(

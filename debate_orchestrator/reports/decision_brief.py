@@ -149,8 +149,7 @@ class DecisionBriefReport(Part):
     by_case: tuple[CaseReport, ...]
     """In order of precedence; the last holds where none before it does."""
     weighing: str = ""
-    """Why the reasons for it outweigh those against it; empty if the reasons say so
-    themselves."""
+    """Why the reasons for it outweigh those against it; empty if the reasons say so themselves."""
     why: tuple[ConsiderationReport, ...]
     """The reasons that carry it, the weightiest first."""
     best_case_against: str

@@ -80,7 +80,7 @@ Check = Callable[[SetupState], DebateFiles]
 
 Cast = dict[str, Any]
 """Seat to who fills it, or to a list of judges, as an answers file has it."""
-SeatSlot = tuple[str, int]
+AskedSeat = tuple[str, int]
 """A seat, and the number of those that were asked for in it before: of judges there may be several."""
 
 
@@ -146,7 +146,7 @@ class SetupBase:
         self.texts, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
-        self.seat_answers: dict[SeatSlot, str] = {}
+        self.seat_answers: dict[AskedSeat, str] = {}
         self.approved_models: set[str] = set()
         """The models that the person named here or consented to."""
         self.require_consent_to_calls: RequireConsentToCalls = _refuse_calls

@@ -11,7 +11,7 @@ from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import cast_of, host_problem, seats_needed
 from debate_orchestrator.setup.state import with_answers, with_progress
 from debate_orchestrator.terminal.prompt import Question
-from debate_orchestrator.terminal.setup_base import Cast, SeatSlot, SetupBase, cast_text, display_name, stated_cast
+from debate_orchestrator.terminal.setup_base import AskedSeat, Cast, SetupBase, cast_text, display_name, stated_cast
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.terminal_text import Back
@@ -122,37 +122,37 @@ class CastQuestions:
         conversation, answered = self._conversation, [*answered]
         seats = [*seats_needed(conversation.setup_questions.format)]
         seats += [RAPPORTEUR] if conversation.has_rapporteur() else []
-        slots: list[SeatSlot] = [(seats[0], 0)]
+        asked: list[AskedSeat] = [(seats[0], 0)]
         specs: list[str] = []
-        """The spec in each slot but the last; empty for none."""
+        """The spec of each but the last; empty for none."""
         while True:
             chosen: dict[str, list[str]] = {}
-            for (seat, _), spec in zip(slots, specs, strict=False):
+            for (seat, _), spec in zip(asked, specs, strict=False):
                 chosen.setdefault(seat, []).extend(filter(None, [spec]))
             cast = {seat: entry if len(entry) > 1 else entry[0] for seat, entry in chosen.items() if entry}
-            if len(specs) == len(slots):
+            if len(specs) == len(asked):
                 return cast
             if not answered:
                 state = with_progress(conversation.state, seats_answered=len(specs))
                 cast_so_far = {**stated_cast(state.answers), **cast}
                 conversation.save(with_answers(state, "user", cast=cast_so_far) if cast_so_far else state)
             try:
-                specs.append(answered.pop(0) if answered else self._ask_seat(slots[-1], models, chosen))
+                specs.append(answered.pop(0) if answered else self._ask_seat(asked[-1], models, chosen))
             except Back:
-                slots.pop()
-                if not slots:
+                asked.pop()
+                if not asked:
                     raise
                 specs.pop()
                 continue
-            (seat, judge_index), following = slots[-1], seats[seats.index(slots[-1][0]) + 1 :]
+            (seat, judge_index), following = asked[-1], seats[seats.index(asked[-1][0]) + 1 :]
             if seat == JUDGE and specs[-1] and judge_index + 1 < MAX_JUDGES:
-                slots.append((JUDGE, judge_index + 1))
+                asked.append((JUDGE, judge_index + 1))
             elif following:
-                slots.append((following[0], 0))
+                asked.append((following[0], 0))
 
-    def _ask_seat(self, slot: SeatSlot, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
+    def _ask_seat(self, asked_seat: AskedSeat, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
         """Who fills one seat, beside the models `chosen_before`; empty for a question's first choice, if any."""
-        conversation, (seat, judge_index) = self._conversation, slot
+        conversation, (seat, judge_index) = self._conversation, asked_seat
         name = {JUDGE: "panel" if judge_index else "judge", RAPPORTEUR: RAPPORTEUR}.get(seat, "seat")
         values = {"who": conversation.setup_questions.format.full_name_of(seat), **EXAMPLES} if name == "seat" else {}
         values |= {"judges": ", ".join(map(display_name, chosen_before[JUDGE]))} if name == "panel" else {}
@@ -162,7 +162,7 @@ class CastQuestions:
         choices |= {models.default[seat]: "as usual"} if seat in models.default else {}
         choices |= dict(models.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
-        current_answer = conversation.seat_answers.get(slot, next(iter(choices)))
+        current_answer = conversation.seat_answers.get(asked_seat, next(iter(choices)))
         if current_answer not in choices:
             choices[current_answer] = "as you answered before"
         text, help = wording.text.format(**values), wording.help.format(**values)
@@ -171,7 +171,7 @@ class CastQuestions:
             answer = conversation.ask_question("rapporteur" if seat == RAPPORTEUR else "seat", question)
             try:
                 spec = "" if answer == none_wanted else self._spec(seat, answer, models, chosen_before)
-                conversation.seat_answers[slot] = answer
+                conversation.seat_answers[asked_seat] = answer
                 return spec
             except BadSettings as error:
                 conversation.prompter.show(*error.problems)

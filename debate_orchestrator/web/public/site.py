@@ -148,7 +148,7 @@ class TopicScreener:
             raise BadSettings(f"moderation: the command line can't be read ({error}).") from None
         if self._command and shutil.which(self._command[0]) is None:
             raise BadSettings(f"moderation: there is no program {self._command[0]!r}.")
-        self._slots = asyncio.Semaphore(_CONCURRENCY)
+        self._limit = asyncio.Semaphore(_CONCURRENCY)
 
     async def reason(self, request: Mapping[str, Any]) -> str:
         """The reason that a topic is refused; empty if it is accepted. Raises ScreeningFailed."""
@@ -156,12 +156,12 @@ class TopicScreener:
             return ""
         try:
             async with running_timeout(SCREENING_SECONDS) as waiting:
-                await self._slots.acquire()
+                await self._limit.acquire()
                 seconds_left = SCREENING_SECONDS - waiting.elapsed()
             try:
                 output = await self._output(json.dumps(request).encode(), seconds_left)
             finally:
-                self._slots.release()
+                self._limit.release()
         except TimeoutError:
             raise ScreeningFailed(f"moderation: no answer within {SCREENING_SECONDS:g} s.") from None
         if output is None:
