@@ -33,20 +33,12 @@ _NO_NOUN = (
     r")(?:n[’']t)?(?![\w-]))"
 )
 """The beginning of a word that follows a name, and no article."""
-_PAST = (
-    r"(?:ate|beat|became|began|bent|bet|bit|blew|bore|bought|bound|bred|broke|brought|built|burnt|came|cast|caught|"
-    r"chose|cost|crept|cut|dealt|drank|drew|drove|dug|fed|fell|felt|fled|flew|forbade|forgot|fought|found|froze|gave|"
-    r"got|grew|heard|held|hid|hit|hurt|kept|knew|laid|lay|led|left|lent|let|lost|made|meant|met|misread|outdid|overcame|"
-    r"paid|put|quit|ran|rang|read|rode|rose|said|sang|sank|sat|saw|sent|set|shook|shot|shrank|shut|slid|slept|sold|"
-    r"sought|sped|spent|split|spoke|spread|stole|stood|stuck|struck|swam|swept|swore|taught|thought|threw|told|took|"
-    r"tore|understood|went|wept|withdrew|woke|wore|wrote)(?![\w-])"
-)
 _SMALL_ARTICLE = rf"(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_NO_NOUN}))[\"“‘«]?[^\W_])"
 """`a carbon tax`, `a "fair" price`, anywhere."""
 _ARTICLE = (
     # `A carbon tax`, at the beginning of a text, a paragraph, a sentence or an item of a list
     r"(?m:(?:\A|(?<=[.!?][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
-    rf"A(?= (?!(?i:{_NO_NOUN}|{_PAST})|[\w’'-]*(?:s|ed|ly)(?![\w’'-]))[^\W\d_]{{2,}}))"
+    rf"A(?= (?!(?i:{_NO_NOUN})|[\w’'-]*(?:s|ed|ly)(?![\w’'-]))[^\W\d_]{{2,}}))"
     rf"|{_SMALL_ARTICLE}"
 )
 _BEFORE_A = r"(?<!\w)(\w+)[ \n-][aA](?![\w’'])"
