@@ -42,7 +42,6 @@ from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.ratings import rate
 from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
 from debate_orchestrator.util.errors import BadFile, BadSettings
-from debate_orchestrator.util.messages import ignore
 
 PAIR: dict[str, Any] = {
     "topics": 1,
@@ -284,7 +283,7 @@ def test_a_strangers_seat_is_refused(debate: Run, here: Path) -> None:
     assert [ran.code for ran in seated] == [2, 2, 0, 2], [ran.err for ran in seated]  # the last is complete
     assert "would be left out of the tournament in held. Try: a judge of its pool" in seated[1].err
     with pytest.raises(BadSettings, match=r"The models of .* are those of the tournament in held"):
-        continue_debate(own, ignore, lambda state: [Reassigned(seat="judge", specs=("rehearse",))])
+        continue_debate(own, lambda *_: None, lambda state: [Reassigned(seat="judge", specs=("rehearse",))])
     assert len(read(own).events) == 1 and debate("resume", str(own), *judges).code == 0
     own.unlink()
     with JournalWriter.create(held.journal_path(held.schedule[0].id), held.make_opened(held.schedule[0])) as journal:

@@ -166,28 +166,26 @@ def _record_all(journal: JournalWriter, files: DebateFiles, follow_up_events: Se
     return session
 
 
-def _refuse_models(folder: str, journal: str, events: Sequence[Event]) -> None:
-    raise BadSettings(f"The models of {name_of(journal)} are those of the tournament in {name_of(folder)}.")
-
-
 def continue_debate(
     journal: str | os.PathLike[str],
     require_consent: RequireConsent,
     changes: ChangeEvents = lambda debate: [],
-    keep_models: Callable[[str, str, Sequence[Event]], None] = _refuse_models,
+    keep_models: Callable[[str, str, Sequence[Event]], None] | None = None,
 ) -> DebateSession:
     """Opens the debate of a journal again, with `changes` to its cast or limits. `require_consent` is called with the
     risks of the journal: those of its report, and of the turns that are due after the changes. The caller must have
     consent to what its own changes add. Nothing is written, and no provider is made, before `require_consent` returns.
     In a tournament, `keep_models` gets its folder, the journal and changes of models, and raises if they take the
-    debate out of it; by default, always. Raises what the three raise, DoesNotFit for a change that does not fit,
-    BadSettings if a database's workers or batches may have the debate, and BadJournal, LockedJournal or
+    debate out of it; without it, no model may change. Raises what the three raise, DoesNotFit for a change that does
+    not fit, BadSettings if a database's workers or batches may have the debate, and BadJournal, LockedJournal or
     DamagedJournal."""
     path = os.fspath(journal)
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
     with session.journal.closed_on_failure():
         events = changes(session.state)
         if any(isinstance(event, Reassigned) for event in events) and (folder := tournament_of(path)):
+            if keep_models is None:
+                raise BadSettings(f"The models of {name_of(path)} are those of the tournament in {name_of(folder)}.")
             keep_models(folder, path, events)
         new_state = session.state
         for event in events:

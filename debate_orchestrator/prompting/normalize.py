@@ -148,10 +148,8 @@ class _Normalizer:
         meant = {text: side for text, side in self.meanings.items() if side in names}
         meant |= {phrase(name): name for name in names if name not in self.shape_context.sides}
         texts_of = {key: {key, plain_phrase(key) or ""} & meant.keys() for key in value}
-        key_names = dict[str, str]()
-        for key, texts in texts_of.items():
-            readings = {meant[text] for text in texts}
-            key_names[key] = key if key in names or len(readings) != 1 else readings.pop() or key
+        readings = {key: {meant[text] for text in texts} for key, texts in texts_of.items()}
+        key_names = {key: key if key in names or len(read) != 1 else read.pop() for key, read in readings.items()}
         times = Counter(key_names.values())
         key_names = {key: name if times[name] == 1 else key for key, name in key_names.items()}
         for key, name in key_names.items():
@@ -181,7 +179,8 @@ class _Normalizer:
             case "object":
                 return self.object(field.fields, value, f"{where}.")
             case "scores":
-                return self._each(self.shape_context.sides, value, where, self._points)
+                sides, points = self.shape_context.sides, self.shape_context.points.fields
+                return self._each(sides, value, where, lambda item, at: self.object(points, item, f"{at}."))
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
         normalized = self._scalar(field, value, where)
@@ -204,15 +203,6 @@ class _Normalizer:
             case "url" if isinstance(value, str):
                 return value.strip().removeprefix("<").removesuffix(">")
         return None
-
-    def _points(self, value: Any, where: str) -> Any:
-        if not isinstance(value, dict):
-            return value
-        points = self._keyed(value, self.shape_context.criteria, where)
-        for name in self.shape_context.criteria:
-            if name in points and (number := _number(points[name], *self.shape_context.scale(name))) is not None:
-                points[name] = self._change(f"{where}.{name}", points[name], number)
-        return points
 
     def _list(self, field: Field, value: Any, where: str) -> Any:
         if isinstance(value, str if field.kind != "list" or not field.fields else dict):

@@ -217,7 +217,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
     final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
-    counting = [turn for turn in final_ballots if not turn.left_out]
+    counting = [turn for turn in final_ballots if not turn.left_out and not turn.mirrored]
     dissent_records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*final_ballots, *dissent_records, *briefs)
@@ -448,14 +448,13 @@ def _disputed_claims(dissent_record: Mapping[str, Any], sides: Sequence[str]) ->
 
 
 def _unresolved_questions(final_ballots: Iterable[TurnReport]) -> list[str]:
-    fields = (turn.fields or {} for turn in final_ballots if not turn.mirrored)
-    question_lists = (ballot.get("unresolved_questions", []) for ballot in fields)
+    question_lists = ((turn.fields or {}).get("unresolved_questions", []) for turn in final_ballots)
     return list(dict.fromkeys(question for questions in question_lists for question in questions))
 
 
 def _follow_up(final_ballots: Iterable[TurnReport]) -> Iterator[FollowUp]:
     for turn in final_ballots:
-        if not turn.mirrored and (text := (turn.fields or {}).get("follow_up")):
+        if text := (turn.fields or {}).get("follow_up"):
             yield FollowUp(judge=turn.seat, turn=turn.id, text=text)
 
 

@@ -219,11 +219,9 @@ class SetupQuestions:
 
     def position_sentences(self, state: SetupState) -> list[str]:
         positions = state.answers.get("positions", {})
-        one_line_texts = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
-        sentences = [
-            self.words.argues.format(name=self.format.name_of(side), position=one_line_texts[side])
-            for side in one_line_texts
-        ]
+        texts = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
+        name_of, argues = self.format.name_of, self.words.argues
+        sentences = [argues.format(name=name_of(side), position=text) for side, text in texts.items()]
         return [sentence[:-1] if sentence.endswith(("?.", "!.")) else sentence for sentence in sentences]
 
     def _about_rounds(self) -> str:

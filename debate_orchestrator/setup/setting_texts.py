@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
@@ -18,8 +17,7 @@ _SAMPLE_HEAD = """\
 _MODEL = "the model that argues {}, such as anthropic:NAME; `debate models` lists models"
 
 
-@dataclass(frozen=True)
-class SettingText:
+class SettingText(NamedTuple):
     """The texts for a field of `core.settings.Settings`, under its name."""
 
     help: str
@@ -28,7 +26,7 @@ class SettingText:
     """Its value in that sample, as YAML. One that begins with `#` is a comment there."""
     metavar: str = ""
     """The name of its flag's value in `--help`. Without one it has a flag only if it is true or false."""
-    parts: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = {}
     """For a mapping: each key that has a flag of its own, and the help of that flag."""
     part_flag: str = "--{}"
     caption: str = ""
