@@ -37,7 +37,7 @@ from debate_orchestrator.util.redact import redact
 GRACE_SECONDS = supervisor.GRACE_SECONDS
 """Seconds that a program, and what it left running, has to end after it was asked to."""
 ENV_VARIABLE = "DEBATE_COMMAND_ENV"
-"""Names, separated by commas, environment variables that programs get besides the usual ones."""
+"""Names, separated by commas, of environment variables that programs get besides the usual ones."""
 _ENVIRONMENT = re.compile(
     "PATH|HOME|LANG|LANGUAGE|LC_.*|TERM|COLORTERM|NO_COLOR|TZ|TMPDIR|USER|LOGNAME|SHELL|XDG_.*"
     "|CLAUDE_CONFIG_DIR|CODEX_HOME|LLM_USER_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS"

@@ -1,6 +1,6 @@
 """Lines of a report as spans of words, each marked by whose words they are.
 
-Each type of report file makes a run safe in its own way, and draws strong words and links.
+Each type of report file makes a span safe in its own way, and draws strong words and links.
 """
 
 from __future__ import annotations
