@@ -169,8 +169,12 @@ def _is_winner_behind(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]
     return leader(scores) not in (ballot["winner"], TIE)
 
 
-_SIGN_OF_NAME = re.compile(r"[+#*%<>=&$@~^|\\]|(?<!\w)\.(?=\w)")
-"""A sign that is a part of a name: without it `C++` would be `C`."""
+_PUNCTUATION = re.compile(
+    r"""[,;:.](?=["”’')»]*(?:\s|\Z))|[，、。；：]|(?<=[^\W\d_])[-—’'/](?=[^\W_])|(?<=[^\W_])[-—’'/](?=[^\W\d_])"""
+    r"""|(?<=\s)[-–—](?=\s)|[()“”‘’«»]|(?<!\d)["']"""
+)
+"""The punctuation of a sentence, in its place. Any other sign is part of a name or number: without it `C++` would be
+`C`, and `-5` would be `5`."""
 
 
 def _side_words(debate: DebateState, turn: Turn) -> SideWords:
@@ -185,7 +189,7 @@ def _side_words(debate: DebateState, turn: Turn) -> SideWords:
         short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
         position = positions[actual_side].strip()
-        sure |= set() if _SIGN_OF_NAME.search(position) else {position}
+        sure |= set() if re.search(r"[^\w\s]|_", _PUNCTUATION.sub("", position)) else {position}
         sure_meanings = {phrase(text): side for text in sure} | {position: side}
         sure_texts |= sure_meanings.keys()
         own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short} | sure_meanings
