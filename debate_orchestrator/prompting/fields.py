@@ -20,10 +20,10 @@ from debate_orchestrator.util.terminal_text import match_option
 
 FieldPath = tuple[str, ...]
 EnteredAnswers = Mapping[FieldPath, str]
-"""Places of fields to what was typed there."""
+"""Path of a field to what was typed there."""
 
 WHETHER_ANY = "?"
-"""Ends the place of a question that the shape does not have: whether there is anything, or one more, to be said."""
+"""Ends the path of a question that the shape does not have: whether there is anything, or one more, to be said."""
 NOT_GIVEN = "(not given)"
 """Stands for a text that the schema wants and the person was not asked for."""
 MAX_ASKED = 6
@@ -48,7 +48,7 @@ class FormQuestion(NamedTuple):
     lacking: int = 0
     """The number of items still missing if the list ends here."""
     titles: tuple[str, ...] = ()
-    """The names of the parts of its place in the shape."""
+    """The names of the parts of its path in the shape."""
 
     def options(self, shape_context: ShapeContext) -> tuple[str, ...]:
         match self.field.kind:
@@ -83,7 +83,7 @@ def form_questions(shape: Shape, shape_context: ShapeContext, entries: EnteredAn
 
 
 def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
-    """The names of the parts of a place: a field by its title, if it has one, and anything else by its name."""
+    """The names of the parts of a path: a field by its title, if it has one, and anything else by its name."""
     for part in field_path:
         field = shape.get(part)
         yield (field.title if field else "") or transcript_entries.title(part)
@@ -242,7 +242,7 @@ def hint(question: FormQuestion, shape_context: ShapeContext) -> str:
 
 
 def label(question: FormQuestion, name: Callable[[str], str]) -> str:
-    """The place of a question as people read it: `Strongest: Researcher A`, `Disputed claims 1: Claim`. `name` gives
+    """The path of a question as people read it: `Strongest: Researcher A`, `Disputed claims 1: Claim`. `name` gives
     the name of a side or a criterion, and nothing for other parts."""
     field_path, ending = question.field_path, ""
     if field_path[-1] == WHETHER_ANY:
