@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -155,9 +157,11 @@ def launched(script: Path, folder: Path, *, python: str = "") -> subprocess.Comp
     if python:
         (folder / "bin" / "python3").write_text(python)
         (folder / "bin" / "python3").chmod(0o755)
-    environment = {"PATH": f"{ROOT / 'bin'}:{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder)}
-    command = ["sh", str(script), "--version"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    environment = {"PATH": f":.:{ROOT / 'bin'}:{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder)}
+    command, pip = ["sh", str(script), "--version"], {"PIP_NO_INDEX": "1"}
+    return subprocess.run(
+        command, cwd=folder, env=environment | pip, capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 @pytest.mark.parametrize("name", ["bin/debate", "skill/debate-orchestrator/scripts/debate"])
@@ -184,23 +188,28 @@ def test_the_launcher_says_how_to_get_the_command(tmp_path: Path) -> None:
 
 
 PYTHON = """#!/bin/sh
-if [ "$1 $2" = "-m venv" ]; then
-  mkdir -p "$3/bin"
-  printf '#!/bin/sh\\n%s\\n' '{pip}' > "$3/bin/python"
-  printf '#!/bin/sh\\necho it ran: $*\\n' > "$3/debate"
-  chmod +x "$3/bin/python" "$3/debate"
+if [ "$2 $3" = "-m venv" ]; then
+  mkdir -p "$4/bin"
+  printf '#!/bin/sh\\n%s\\n' '{pip}' > "$4/bin/python"
+  printf '#!/bin/sh\\necho it ran: $*\\n' > "$4/debate"
+  chmod +x "$4/bin/python" "$4/debate"
 fi
 """
 """A `python3` whose environments have this pip."""
 
 
 def test_the_launcher_tells_what_it_installs(tmp_path: Path) -> None:
-    """The first run installs the checkout and says so on stderr alone; the second runs it in silence."""
+    """The first run installs the checkout and says so on stderr alone; the second runs it in silence. It is installed
+    again where the Python that it was installed for is gone."""
     python = PYTHON.format(pip='mv "${0%/*}/../debate" "${0%/*}/debate"')
     first = launched(ROOT / "bin" / "debate", tmp_path, python=python)
     second = launched(ROOT / "bin" / "debate", tmp_path)
+    [environment] = (link for link in (tmp_path / ".cache" / "debate-orchestrator").iterdir() if link.is_symlink())
+    (environment / "bin" / "python").unlink()
+    (environment / "bin" / "python").symlink_to("/gone")
+    third = launched(ROOT / "bin" / "debate", tmp_path, python=python)
 
-    assert (first.stdout, second.stdout) == ("it ran: --version\n", "it ran: --version\n")
+    assert {ran.stdout for ran in (first, second, third)} == {"it ran: --version\n"}
     assert first.stderr.splitlines()[0].startswith("debate: installing the command, once")
     assert first.stderr.splitlines()[-1] == "debate: installed"
     assert second.stderr == ""
@@ -216,3 +225,28 @@ def test_the_launcher_says_what_to_do_when_it_fails(tmp_path: Path) -> None:
         *_, reason, advice = ran.stderr.splitlines()
         assert reason == "no network"
         assert f"pip install '{ROOT}'" in advice and "Check the network" in advice
+
+
+@pytest.mark.slow
+def test_the_launcher_runs_nothing_of_the_working_folder(tmp_path: Path) -> None:
+    """Python's own modules and pip are not taken from the working folder, and no command of it is run."""
+    payload = f"open({str(tmp_path / 'ran')!r}, 'a').write(__file__)\n"
+    for name in ("venv.py", "logging.py", "pip/__init__.py", "pip/__main__.py", "ensurepip/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(payload)
+    (tmp_path / "debate").write_text(f"#!/bin/sh\necho ran > '{tmp_path / 'ran'}'\n")
+    (tmp_path / "debate").chmod(0o755)
+    ran = launched(ROOT / "bin" / "debate", tmp_path, python=f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+
+    assert "installing the command failed" in ran.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_two_launchers_that_install_at_once(tmp_path: Path) -> None:
+    """Two first calls don't touch each other's installation: both run the command, and one installation is left."""
+    python = PYTHON.format(pip='sleep 1; mv "${0%/*}/../debate" "${0%/*}/debate"')
+    with ThreadPoolExecutor() as pool:
+        runs = [*pool.map(lambda _: launched(ROOT / "bin" / "debate", tmp_path, python=python), range(2))]
+
+    assert [ran.stdout for ran in runs] == ["it ran: --version\n"] * 2
+    assert len([*(tmp_path / ".cache" / "debate-orchestrator").iterdir()]) == 2
