@@ -286,3 +286,14 @@ def test_a_providers_refusal_is_a_sides_own() -> None:
         assert isinstance(parse_reply(debate, debate.due[0], refused, None), Declined)
     with pytest.raises(BadReply):
         parse_reply(BALLOT, BALLOT.due[0], refused, None)
+
+
+def test_a_backslash_that_is_not_escaped_stays() -> None:
+    """LaTeX with one backslash loses no letter, though JSON reads `\\n`, `\\t` and the like as other characters."""
+    for written, read_as in (
+        (r"$P \neq NP$, $\beta$, $\frac{1}{2}$", r"$P \neq NP$, $\beta$, $\frac{1}{2}$"),
+        (r"$\nu \ne \tau$ \\neq \\\neq", r"$\nu \ne \tau$ \neq \\neq"),
+        (r"One.\nNot two,\n\nnot three.\tText\r\n", "One.\nNot two,\n\nnot three.\tText\r\n"),
+    ):
+        assert parse_structured("x", f'{{"why": "{written}"}}') == {"why": read_as}
+        assert parse_structured("x", f'{{"why": "{written}",}}') == {"why": read_as}

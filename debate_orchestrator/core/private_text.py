@@ -64,9 +64,15 @@ _MODEL_TAGS = (
 _TOKEN_KINDS = {"channel", "one_bar", "token"}
 """Kinds whose tags are special tokens of a model, which count anywhere."""
 _END_OF_MESSAGE = re.compile(
-    r"(?:\s*+(?:<\|(?:end|endoftext|im_end|return|eot_id|end_of_text|assistant)\|>|</s>))+\s*+\Z", re.IGNORECASE
+    r"(?:\s*+(?:<[|｜](?!\w*(?:think|thought))(?:end[\w▁]*|im_end|return|eot(?:_id)?|eom(?:_id)?|assistant|user)[|｜]>"
+    r"|</s>|<eos>|<end_of_turn>|<turn\|>|\[\|endofturn\|\]|\[EOS\]|\[/INST\]|</answer>))+\s*+\Z",
+    re.IGNORECASE,
 )
 """The tokens with which models end a message, where a server shows them."""
+_CHANNELS_WITHOUT_TOKENS = re.compile(r"\s*analysis(?=[^\s:]).*?assistantfinal", re.DOTALL)
+"""What is left of the channels of gpt-oss where a server drops the tokens."""
+_ANSWER = re.compile(r"\s*<answer>")
+"""What opens the answer of Hunyuan, and of models that are trained like R1."""
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
@@ -144,9 +150,10 @@ class PrivateFilter:
 
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
-    text = without_end_of_message(text)
-    tags, public, at, position = _tags(tag), list[str](), 0, 0
-    private, begins_at = False, 0
+    whole, text = text, without_end_of_message(text)
+    channels = _CHANNELS_WITHOUT_TOKENS.match(text)
+    tags, public, at = _tags(tag), list[str](), channels.end() if channels else 0
+    position, private, begins_at = at, bool(channels), 0
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)
@@ -178,7 +185,9 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
         private = True
         if is_speech and pairings < _MAX_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
             outside_code, pairings = " " * at + with_code_blanked(text[at:]), pairings + 1
-    return PublicText("".join((*public, text[at:])), private, begins_at, bool(unclosed))
+    spoken = "".join((*public, text[at:]))
+    answer = _ANSWER.match(spoken) if text != whole else None
+    return PublicText(spoken[answer.end() :] if answer else spoken, private, begins_at, bool(unclosed))
 
 
 def _code_blocks(text: str) -> list[tuple[int, int]]:

@@ -36,7 +36,9 @@ from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
-_REPLY_CODE = re.compile(r" {0,2}(?:\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?\Z")
+_REPLY_CODE = re.compile(
+    r"[ \xa0]{0,2}(?:\*\*\[\w{1,12}\]\*\*|\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?\Z"
+)
 """A possible reply code, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
 _CITATION_FIELDS = ("url", "quote")
@@ -170,7 +172,8 @@ def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply:
 
 def without_code(debate: DebateState, text: str) -> str:
     """A speech without what may be the code of its turn, after a reserved line at its end."""
-    bare, lines = _REPLY_CODE.sub(r"\g<emphasis>", sanitize(text).rstrip()), debate.format.reserved_lines
+    spoken, lines = without_end_of_message(sanitize(text)).rstrip(), debate.format.reserved_lines
+    bare = _REPLY_CODE.sub(r"\g<emphasis>", spoken)
     sentences = (line.removesuffix(".") for line in (lines.concede, lines.decline))
     last = _last_line(bare).casefold()
     return bare if any(sentence.casefold() in last for sentence in sentences) else text
@@ -225,12 +228,12 @@ def ends_with_line(text: str, line: str, code: str = "") -> bool:
     """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself. A line with a code
     may be in any case, a heading or emphasised, also without the code, and end with a full stop before or after it, or
     with none."""
-    text_above, _, last = text.rstrip(" \t\n").rpartition("\n")
+    text_above, _, last = text.rstrip().rpartition("\n")
     pattern = re.escape(line)
     if code:
         sentence = rf"(?i:{re.escape(line.removesuffix('.'))})\.?"
         bare = rf"(?i:{re.escape(code)})"
-        bracketed = rf" {{0,2}}(?:\[{bare}\]|`\[{bare}\]`|\\\[{bare}\\\])\.?"
+        bracketed = rf"[ \xa0]{{0,2}}(?:\[{bare}\]|`\[{bare}\]`|\*\*\[{bare}\]\*\*|\\\[{bare}\\\])\.?"
         pattern = rf"(?:#{{1,6}} )?([*_]{{0,3}}){sentence}(?:{bracketed}\1|\1\.?{bracketed})"
     if not re.fullmatch(f" ?{pattern}", last) or text_above.rpartition("\n")[2].strip(" \t"):
         return False
@@ -261,4 +264,4 @@ def _is_quoted(prose: str) -> bool:
 
 
 def _last_line(text: str) -> str:
-    return text.rstrip(" \t\n").rpartition("\n")[2]
+    return text.rstrip().rpartition("\n")[2]

@@ -30,14 +30,18 @@ _LEFT_OUT = "text around the JSON object left out"
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
-_BRACE_OR_KEY, _PAIR = re.compile(r"""[{}]|["']\s*+:"""), re.compile(r"\{[^{}]*\}")
-_MAX_DEPTH = 20
-"""Pairs of braces within each other that are left out of private reasoning."""
-_BEGINS_WITH_CODE = r"""(?:\A|\n|```)[ \t]*+\{{\s*+["']?\w+["']?\s*+:\s*+["']?{}["']?\s*+,"""
-"""The pattern of an object that begins a line with the code."""
-_WITHIN_JSON = re.compile(r"""[,\[]\Z|[^{}"']["']\s*+:?\Z""")
+_BRACE_OR_KEY = re.compile(r"""[{}]|["']\s*+:""")
+_END_OF_OBJECT = re.compile(r"""["'`]?\s*+,?\s*+\}""")
+_GOES_ON = re.compile(r"""[,\[]\Z|[^{}"']["']\s*+:\Z""")
 _FENCE_OR_COMMENT = re.compile(r"(?:(?:\A|\n)[ \t]*+```\w*+|//[^\n]*|/\*[^*]*\*/)\s*+\Z")
 _MAX_COMMENT = 300
+_UNESCAPED = re.compile(
+    r"(?<!\\)((?:\\\\)*+)\\(?=[bfr][A-Za-z]|(?:neq|nabla|not|notin|neg|n[lg]eq|nsub(?:set|seteq)"
+    r"|theta|tau|times|to|tan|text(?:bf|rm|it)?|tfrac|tilde|triangle|therefore)(?![A-Za-z])"
+    r"|(?<=[ $({=]\\)n[eiu](?![A-Za-z]))"
+)
+"""A backslash that its writer did not escape, before what begins a command of LaTeX: no one means a backspace, a form
+feed or a carriage return before a letter, and few a line break or a tab before the rest of such a command."""
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -103,6 +107,12 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     return value, []
 
 
+def with_backslashes(text: str) -> tuple[str, list[str]]:
+    """A reply with the backslashes escaped that its writer meant as such, and one short line if there are any."""
+    escaped = _UNESCAPED.sub(r"\1\\\\", text)
+    return escaped, [] if escaped == text else ["backslashes of LaTeX kept"]
+
+
 def without_reasoning_around(text: str) -> str:
     """A structured reply without the private reasoning around its object. No character of it is NUL. A tag within an
     object that is valid JSON is a word of the object, so a mark takes the object's place while the tags are read. An
@@ -111,18 +121,16 @@ def without_reasoning_around(text: str) -> str:
 
 
 def _without_reasoning(text: str, code: ReplyCode | None) -> tuple[str, bool]:
-    """As `without_reasoning_around`, and whether reasoning that no tag began ends within an object with the code: the
-    tag may be a word of that object."""
+    """As `without_reasoning_around`, and whether what follows reasoning that no tag began may be the rest of an object
+    with the code: its tag may be a word of that object."""
     marked, index, spans = "", 0, _objects(text)
     for number, span in enumerate(spans):
         marked += f"{text[index : span.start]}\0{number}\0"
         index = span.stop
     marked += text[index:]
     public, objects = public_text(marked, is_speech=False), [text[span.start : span.stop] for span in spans]
-    head = marked[: public.begins_at]
-    for _ in range(_MAX_DEPTH if code and "{" in head else 0):
-        head = _PAIR.sub("", head)
-    may_be_cut = bool(code and re.search(_BEGINS_WITH_CODE.format(code.text), head, re.IGNORECASE))
+    end = re.search(code.text, public.text, re.IGNORECASE) if code and public.begins_at else None
+    may_be_cut = end is not None and _END_OF_OBJECT.match(public.text, end.end()) is not None
     return _MARK.sub(lambda mark: objects[int(mark[1])], public.text), may_be_cut
 
 
@@ -154,17 +162,19 @@ def _only(
 
 
 def _is_alone(text: str, objects: list[_Span], start: int, stop: int) -> bool:
-    """Whether no other object can hold what stands between two places: one that does has a key, a comma or a bracket
-    before it, or goes on with a comma or a bracket; and if it begins with a brace or a key, more of them follow. What
-    else is before it does not tell, since prose may hold code and quotations."""
+    """Whether no other object can hold what stands between two places. One that does begins before it, with a brace
+    or a key; and more of these follow, or a key, a comma or a bracket stands right before. What else is before it does
+    not tell, since prose may hold code and quotations."""
     before = text[:start].rstrip()
     end = _FENCE_OR_COMMENT.sub("", before[-_MAX_COMMENT:]).rstrip()
     after = _blanked(text, [span for span in objects if span.start >= stop])[stop:].strip("` \n")
     if (end, after) == ("[", "]"):
         return True
-    if any(_WITHIN_JSON.search(text) for text in (before, end)) or (before and after.startswith((",", "]", "}"))):
+    if (before and after.startswith((",", "]", "}"))) or (_BRACE_OR_KEY.search(before) and _BRACE_OR_KEY.search(after)):
         return False
-    return not (_BRACE_OR_KEY.search(before) and _BRACE_OR_KEY.search(after))
+    is_new_paragraph = "\n\n" in text[len(before) : start].replace("\r", "")
+    goes_on = not is_new_paragraph and any(_GOES_ON.search(line) for line in (before, end))
+    return not goes_on or len(_BRACE_OR_KEY.findall(before)) < 2
 
 
 def _objects(text: str) -> list[_Span]:
@@ -238,6 +248,7 @@ _ESCAPED_UNDERSCORE = re.compile(r"\\(?=_)")
 _KEY_LENGTH = 100
 """Characters that a key has at most."""
 _WORDS_IN_KEY = 8
+_AFTER_A_TEXT = re.compile(r"\s*[,:}\]]|[\s/]")
 
 
 class _Token(NamedTuple):
@@ -305,10 +316,9 @@ def _end_of_text(text: str, index: int, mark: str) -> int | None:
 
 
 def _key_within(text: str, mark: str, keys: set[str]) -> str:
-    """The first of `keys` that a text has before a colon, as JSON does; empty if there is none. A text that begins with
-    a letter or a digit and has no quotation mark has not swallowed a key, since JSON continues after a text with a
-    sign."""
-    if text[:1].isalnum() and mark not in text:
+    """The first of `keys` that a text has before a colon, as JSON does; empty if there is none. A text without a
+    quotation mark has swallowed none, unless it begins with what follows a text of JSON."""
+    if mark not in text and not _AFTER_A_TEXT.match(text):
         return ""
     words = list[str]()
     for part in _WORD_OR_COLON.finditer(text):

@@ -26,6 +26,7 @@ from debate_orchestrator.prompting.json_object import (
     NotAlone,
     OnlyPrivateReasoning,
     find_object,
+    with_backslashes,
 )
 from debate_orchestrator.prompting.normalize import NormalizedReply, SideWords, normalize, outcome_words, phrase, unwrap
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
@@ -244,7 +245,8 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
     if code is not None:
         hint = f"put {code.entry} first into the object, and {code.end_entry} last"
     try:
-        value, changes = find_object(text, code)
+        escaped, backslashes = with_backslashes(text)
+        value, changes = find_object(escaped, code)
     except OnlyPrivateReasoning:
         raise _only_private_reasoning(where) from None
     except NotAlone as error:
@@ -256,4 +258,4 @@ def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
     except ValueError as error:
         problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
         raise BadReply(problem, hint=f"{hint}; escape the quotation marks inside texts") from None
-    return value if code is None else code.removed_from(value), changes
+    return value if code is None else code.removed_from(value), [*backslashes, *changes]

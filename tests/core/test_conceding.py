@@ -176,6 +176,9 @@ def test_only_the_code_of_the_turn_decides() -> None:
         "LINE \\[CODE\\]",
         "**LINE** `[CODE]`",
         "## LINE [CODE]",
+        "LINE\u00a0[CODE]",
+        "LINE **[CODE]**\u00a0",
+        *("LINE [CODE]<end_of_turn>\n<eos>", "LINE [CODE]<｜end▁of▁sentence｜>", "LINE [CODE]<|END_OF_TURN_TOKEN|>"),
     ]
 )
 def test_a_code_survives_how_models_write(form: str) -> None:
