@@ -171,7 +171,9 @@ def test_no_debate_here(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     do."""
     assert "There is no debate in this folder. Try: `debate` begins one" in debate("report").err
     assert "There is no debate in '..'. Try: " in debate("report", "..").err
-    missing = debate("check", "nope.jsonl")
+    Path("nope.rehearsed.journal.jsonl").touch()
+    assert "Try: nope.rehearsed.journal.jsonl, the rehearsal." in debate("check", "nope.journal.jsonl").err
+    missing = debate("check", "none.jsonl")
 
     assert missing.code == 2 and "Try: name a file that ends in .journal.jsonl" in missing.err
 

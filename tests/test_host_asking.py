@@ -174,8 +174,14 @@ def test_the_users_own_figures_are_asked_for(debate: Run, here: Path) -> None:
     Path("more, still.md").write_text("And it takes an hour.", encoding="utf-8")
     Path("../elsewhere.md").write_text("Theirs.", encoding="utf-8")
     confirmed(debate)
-    for wrong, why in (("gone.md", "gone.md: can't be read"), ("yes", "'yes' names no file. Try: its path.")):
-        assert why in ask(debate, f"context={wrong}")["complaints"][0]
+    asked = ask(debate, "context=yes")
+    assert (asked["complaints"], asked["question"]["key"]) == ([], "context_files")
+    for key, wrong, why in (
+        ("context", "gone.md", "gone.md: can't be read"),
+        ("context_files", "yes", "'yes' names no file. Try: its path."),
+    ):
+        assert why in ask(debate, f"{key}={wrong}")["complaints"][0]
+    assert ask(debate, "context_files=ours.md")["status"] == "ready" == ask(debate, "context=no")["status"]
     ready = ask(debate, "context=ours.md, ../elsewhere.md")
     assert "Context: ours.md; ../elsewhere.md" in ready["show"] and [one["kind"] for one in ready["trust"]] == [
         "context"

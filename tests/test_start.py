@@ -222,6 +222,9 @@ def test_a_question_that_is_not_yes_or_no() -> None:
             for subject, what in (
                 ("our team of six", "move from a monolith to services"),
                 ("our team of 6 people", "adopt the new tool"),
+                ("our 12-person team", "start splitting its Rails monolith into services in 2027"),
+                ("our 12-person product team", "split its Rails monolith into services this year"),
+                ("the platform team", "adopt Kafka"),
                 ("this service", "move from REST to gRPC for internal calls"),
             )
         ),
@@ -234,6 +237,10 @@ def test_a_question_that_is_not_yes_or_no() -> None:
                 "Should the team that owns the service rewrite it?",
                 "Should the man selling a car tell us?",
                 "Should cats get a vote?",
+                "Should the boss let our team use a tool?",
+                "Should the city let one company own the bridge?",
+                "Should the city let children use the old pool?",
+                "Should the man from our company take a test?",
                 "Should our team move to Berlin wait?",
                 "Should our planned move to services wait?",
                 "Should the move of six teams to Berlin go ahead?",

@@ -204,7 +204,7 @@ class TestOptions:
 def test_every_question_has_a_meaning() -> None:
     """There is something to say on what each question means that can be put in a setup."""
     conversation = SetupConversation(Script(), setup_questions, future_of(NO_MODELS), no_check)
-    kept_as = {"cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
+    kept_as = {"context_files": "context", "cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
     kept_as |= dict.fromkeys(("position_a", "position_b"), "position")
     names = (*conversation.setup_questions.words.questions, *conversation.texts.questions)
 

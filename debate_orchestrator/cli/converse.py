@@ -18,7 +18,7 @@ from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup.answers import AUTO
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupFile, SetupState, with_answers, with_progress, without_answers
-from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
+from debate_orchestrator.storage.paths import REHEARSED, DebateFiles, free_files, free_report
 from debate_orchestrator.terminal import prompt
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util import model_spec
@@ -62,7 +62,7 @@ def _converse(arguments: argparse.Namespace) -> int:
         files = DebateFiles.of_output(settings.output)
         if conversation.rehearses:
             settings = as_rehearsal(settings, people=at_terminal(sys.stderr))
-            files = free_files(files.with_suffix(".rehearsed"))
+            files = free_files(files.with_suffix(REHEARSED))
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 

@@ -13,7 +13,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal_lines import stored_state
-from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.storage.paths import JOURNAL, REHEARSED, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr
@@ -45,7 +45,9 @@ def find_journal(path: str | None, *, transcripts: bool = False, can_continue: C
             f"{name_of(path)}: if this is a report, its journal {name_of(journal_path)} is not there.", hint=hint
         )
     if not os.path.lexists(path):
-        raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.JOURNAL_NAME_HINT)
+        rehearsed = DebateFiles.of_journal(path).with_suffix(REHEARSED).journal
+        hint = f"{name_of(rehearsed)}, the rehearsal" if os.path.isfile(rehearsed) else journal.JOURNAL_NAME_HINT
+        raise BadJournal(f"No such file: {short_repr(path)}.", hint=hint)
     return path
 
 

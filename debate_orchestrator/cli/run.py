@@ -19,7 +19,7 @@ from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.storage.paths import DebateFiles, free_files
+from debate_orchestrator.storage.paths import REHEARSED, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import and_joined, ignore
@@ -71,7 +71,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     files, real_settings = DebateFiles.named_by(settings.output), settings
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
         settings = start.as_rehearsal(settings, people=at_terminal(sys.stderr))
-        files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free
+        files = free_files(files.with_suffix(REHEARSED))
     permissions = flags.permissions_of(arguments)
     more_problems = events_problems(settings.cast, arguments)
     start.check_settings(

@@ -31,17 +31,25 @@ _NAME = (
     r"(?:one|body|thing)?)\b)(?-i:[A-Z])\w+"
 )
 """A word with a capital that is no quantity: not all of `Everyone should own a gun.` is denied by a `not`."""
+_MODIFIER = (
+    rf"(?!(?:an?|{_DETERMINER}|any|each|every|no|one|some|what|which|who|whose|as|at|but|by|for|from|in|of|on|to|with"
+    r"|and|not)\b)[\w-]+"
+)
+"""A word between a determiner and its noun: `12-person`. A noun that needs a determiner has no other behind the first,
+so what is between them is no verb: not `the boss let our team`."""
 _SHOULD_OTHERS = re.compile(
-    rf"should (?P<subject>(?:an?|(?:{_DETERMINER})(?: (?!(?:of|for|and|to|in)\b)\w+)?)"
+    rf"should (?P<subject>(?:(?:an?|{_DETERMINER})(?: {_MODIFIER}){{1,3}} (?:team|company|firm|startup|department|club"
+    rf"|platform)|(?:an?|(?:{_DETERMINER})(?: (?!(?:of|for|and|to|in)\b)\w+)?)"
     r" (?:teams?|group|company|companies|firms?|startup|business|department|office|club|family|schools?|university"
     r"|city|cities|country|countries|state|government|council|court|board|bank|church|union|service|project|product"
-    r"|system|app|website|platform|parents|children|son|daughter|husband|wife|boss)"
+    r"|system|app|website|platform|parents|children|son|daughter|husband|wife|boss))"
     r"(?: of (?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve)(?: people)?)?"
     rf"|{_NAME})"
     r" (?P<predicate>(?-i:(?:move|switch|migrate|go|change|convert|upgrade|relocate|expand|invest|rely)"
     r" (?:from|to|into|onto|in|on|away|back)"
-    r"|(?:abolish|accept|adopt|allow|ban|build|buy|choose|close|create|get|give|hire|introduce|join|keep|leave|make|open"
-    rf"|own|raise|replace|rewrite|sell|take|use|write) (?:an?|{_DETERMINER}))"
+    r"|(?:(?:start|stop) \w+ing|abolish|accept|adopt|allow|ban|build|buy|choose|close|create|get|give|hire|introduce"
+    rf"|join|keep|leave|make|open|own|raise|replace|rewrite|sell|split|take|use|write)"
+    rf"(?= (?:(?:an?|{_DETERMINER}) |{_NAME})))"
     r" (?P<rest>[^?!,;:.]+))\?",
     re.IGNORECASE,
 )

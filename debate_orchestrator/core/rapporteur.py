@@ -17,7 +17,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import count_words
+from debate_orchestrator.util.sanitize import count_words, quoted
 
 UNTOUCHED = "untouched"
 """A ballot's word for an issue that neither side has dealt with."""
@@ -148,7 +148,8 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
         problems.append(f"recommendation.sides_with: it is the position of {sides_with.upper()}, who conceded it.")
     problems += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
     for number, reason in enumerate(reply.get("why") or (), start=1):
-        problems += [f"why[{number}]: {problem}" for problem in mark_problems(debate, reason)]
+        named = f" Its heading: {quoted(reason['heading'])}." if reason.get("heading") else ""  # many count from 0
+        problems += [f"why[{number}]: {problem}{named}" for problem in mark_problems(debate, reason)]
     return problems
 
 
@@ -211,7 +212,7 @@ def unfixed_problems(debate: DebateState) -> list[str]:
 
 def _without_reason(problem: str) -> str:
     """A problem, by its place and what is wrong, without the reason, which earlier versions worded otherwise."""
-    return problem.casefold().partition(", ")[0]
+    return problem.casefold().partition(", ")[0].partition(". ")[0].rstrip(".")
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:

@@ -229,7 +229,7 @@ def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuest
     new_state = questions.answer(state, key, str(value))
     if key == "output" and not risks.of_settings({key: new_state.answers[key]}):  # others are looked at after consent
         DebateFiles.of_output(new_state.answers[key]).must_be_new()
-    if key == "context" and (problems := context_problems(new_state.answers["context"])):
+    if key in ("context", "context_files") and (problems := context_problems(new_state.answers.get("context"))):
         raise BadSettings(problems, hint="the path of a text file, several with commas, or no")
     cast = new_state.answers.get("cast", {}) if key == RAPPORTEUR else {}
     if RAPPORTEUR in cast and (problems := cast_problems({RAPPORTEUR: (cast[RAPPORTEUR],)})):

@@ -51,7 +51,7 @@ _NO = ("no", "n", "false", "incorrect")
 _CHANGED_BY = {"framing": "topic", "topic_ok": "topic", "positions_ok": "position_a", "insist": "rounds"}
 """Each question that confirms a proposal, to the question by which the user changes that proposal. A confirmation is
 taken only after its question was asked."""
-_ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist", "context")
+_ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist", "context", "context_files")
 """Questions that can be asked in the same message as the next one. So can those of plain settings."""
 _NOT_PLAIN = ("topic", "positions", "rounds", "insist", "context")
 """Settings that take more than one question, or a list. Any other question with the name of a setting is plain."""
@@ -125,7 +125,7 @@ class SetupQuestions:
         number = answered.get("rounds", 1)
         if number != answers.AUTO and number > limits.max:
             yield "insist", bool(answered.get("insist"))
-        yield "context", "context" in answered
+        yield "context_files" if progress.has_context else "context", "context" in answered
         yield from ((key, key in answered) for key in self.plain_settings if len(self._choices(key)) != 1)
 
     def question(self, state: SetupState, key: str) -> SetupQuestion:
@@ -345,7 +345,9 @@ class SetupQuestions:
                 return self._take_rounds(state, text, origin)
             case "insist":
                 return self._take_more_rounds(state, text, origin)
-            case "context":
+            case "context" if text.lower() in _YES:
+                return with_progress(without_answers(state, "context"), has_context=True)
+            case "context" | "context_files":
                 return with_answers(state, origin, context=answers.context_paths(text))
             case "rapporteur":
                 return self._take_rapporteur(state, text, origin)
@@ -471,17 +473,15 @@ class SetupQuestions:
         return with_answers(state if is_unchanged else without_answers(state, "insist"), origin, rounds=number)
 
     def _take_rapporteur(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
-        format = self.format
-        if RAPPORTEUR not in format.active_seats(format.optional_phases):
-            raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
+        if RAPPORTEUR not in self.format.active_seats(self.format.optional_phases):
+            raise BadSettings(f"{RAPPORTEUR}: the format {self.format.name} has no such seat.")
         cast = dict(state.answers.get("cast") or {})
         cast.pop(RAPPORTEUR, None)
         return with_answers(state, origin, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
 
     def _take_more_rounds(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:
-        if _yes("insist", text):
-            return with_answers(state, origin, insist=True)
-        return without_answers(state, "rounds", "insist")
+        insists = _yes("insist", text)
+        return with_answers(state, origin, insist=True) if insists else without_answers(state, "rounds", "insist")
 
 
 def _yes(key: str, text: str, hint: str = "") -> bool:

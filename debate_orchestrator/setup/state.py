@@ -157,6 +157,8 @@ class SetupProgress(FrozenModel):
     """Positions that were put aside when others were wanted, to be offered again for editing."""
     rejected: Annotated[tuple[Positions, ...], Field(max_length=MAX_KEPT)] = ()
     positions_ok: bool = False
+    has_context: bool = False
+    """Whether there are context files whose paths are still to be asked for."""
     seats_answered: int | None = Field(default=None, ge=0)
     """Questions on seats that were answered at the terminal while others are left; None if none is left."""
     asked: dict[str, str] = {}

@@ -16,6 +16,8 @@ from debate_orchestrator.util.errors import BadFile, short_repr
 
 REPORT = "debate-report.md"
 JOURNAL = ".journal.jsonl"
+REHEARSED = ".rehearsed"
+"""The suffix of the files of a rehearsal: the names of the real debate stay free."""
 MAX_PATH_LENGTH = 4_096
 """Characters of a path: what Linux takes."""
 MAX_FOLDERS = 100

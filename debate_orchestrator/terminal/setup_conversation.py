@@ -191,7 +191,7 @@ class SetupConversation(SetupBase):
                     return next_item.turn
                 self._do_unaided(next_item)
             elif not self._takes_default(next_item):
-                return next_item.key
+                return _CONTEXT if next_item.key == "context_files" else next_item.key
         return _BEGIN
 
     def _takes_default(self, ask: SetupQuestion) -> bool:

@@ -14,7 +14,7 @@ from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import from_text, make_settings, types_of, words_of
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.paths import REHEARSED, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.messages import and_joined
@@ -45,7 +45,6 @@ _WORDS: dict[str, tuple[str, str]] = {
     "brief": ("A decision brief after the verdict", "Page one of the report."),
 }
 """Setting to its label in the form, and what is said below it."""
-_REHEARSED = ".rehearsed"
 _MAX_LISTED = 8
 """Models of one server that are offered; others can be typed."""
 
@@ -215,9 +214,9 @@ def _prepared(answers: dict[str, Any], format: Format) -> PreparedDebate:
     settings = start.as_rehearsal(settings) if rehearsal else settings
     settings, spec = start.with_positions(settings)
     positions_by = real_positions_by if rehearsal else spec
-    files = debate_list.free_files(settings.topic, _REHEARSED if rehearsal else "")
+    files = debate_list.free_files(settings.topic, REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True)
-    output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
+    output = f"{files.report.removesuffix('.md').removesuffix(REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})
     return PreparedDebate(settings, files, rehearsal, positions_by)
 

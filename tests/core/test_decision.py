@@ -272,6 +272,7 @@ def test_which_marks_are_possible_follows_from_which_turns_could_answer_which() 
         ({"trust": "word " * 830}, "write at most 750"),
         ({"why": brief()["why"][:3]}, "at least 4"),
         ({"do_next": ["Count."] * 6}, "at most 5"),
+        ({"why": [*brief()["why"][:3], {**reason("held"), "heading": "Late"}]}, "after that. Its heading: “Late”."),
     ]
 )
 def test_headline_and_table_say_the_same(row: tuple[dict[str, Any], str]) -> None:
