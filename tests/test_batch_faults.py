@@ -27,7 +27,14 @@ from debate_orchestrator.tournament import batch_file
 from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament.batch_file import BatchFile
 from debate_orchestrator.tournament.batches import Batches
-from debate_orchestrator.util.errors import ExternalError, JournalWriteError, Paused, ProviderFailed, ReplyPending
+from debate_orchestrator.util.errors import (
+    ExternalError,
+    JournalWriteError,
+    Paused,
+    ProviderFailed,
+    ReplyPending,
+    TransientError,
+)
 
 KINDS = ("anthropic", "openai")
 CALLS = ("c0", "c1", "c2")
@@ -197,14 +204,15 @@ def test_no_batch_is_created_once_a_run_stops(
 
 
 class BrokenLine(Vendor):
-    """A vendor with a result that never says how it ended, while it is `broken`."""
+    """A vendor with a result that never says how it ended, while it is `broken`, or that says `end`."""
 
     broken = True
+    end = "null"
 
     def _line(self, call: str) -> dict[str, Any]:
         line = super()._line(call)
         if call == "c1" and self.broken:
-            text = json.dumps(line).replace('"stop"', "null").replace('"end_turn"', "null")
+            text = json.dumps(line).replace('"stop"', self.end).replace('"end_turn"', self.end)
             return json.loads(text)  # type: ignore[no-any-return]
         return line
 
@@ -218,6 +226,8 @@ def test_an_answer_that_breaks_off_holds_up_no_other(here: Path, kind: str) -> N
         results = asyncio.run(asked(kind, ".", CALLS))
         assert [type(result) for result in results.values()] == [Reply, ReplyPending, Reply]
         assert "no complete answer" in str(results["c1"]) and "is under way" in str(results["c1"])
+        vendor.end = '"abort"'  # no later look would find more
+        assert isinstance(asyncio.run(asked(kind, ".", ("c1",)))["c1"], TransientError)
         vendor.broken = False
         assert asyncio.run(asked(kind, ".", ("c1",)))["c1"].text == "c1"  # type: ignore[union-attr]
     assert vendor.paid == dict.fromkeys(CALLS, 1)

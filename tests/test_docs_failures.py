@@ -67,6 +67,9 @@ FAILURES: dict[str, Failure] = {
     "option of the request not supported (400, 404, 422)": refused_option(422),
     "option of the request not supported (500, or in an error event)": refused_option(500),
     "stream ends without its closing event": Failure({"after": 3, "then": "end"}),
+    "the server gives its answer up, or ends it with a word that is not known to mean a whole one": Failure(
+        {"text": "And so we see that", "stop": "abort"}
+    ),
     "connection dropped in the stream": Failure({"after": 3, "then": "drop"}),
     "stream falls silent": Failure({"after": 3, "then": "stall"}),
     "nothing but pings": Failure({"after": 3, "then": "pings"}),

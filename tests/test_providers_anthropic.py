@@ -325,6 +325,7 @@ def test_a_whole_answer() -> None:
         ([begun(), said("half"), ended()[0]], "ended in the middle"),
         ([begun(), said("whole"), *ended(None)], "does not say how it ended"),
         ([begun(), said("whole"), *ended(7)], "does not say how it ended"),
+        ([begun(), said("half"), *ended("abort")], "ended with “abort”"),
     ]
 )
 def test_what_is_no_answer(events: list[Any], wrong: str) -> None:

@@ -26,6 +26,7 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers.cast_providers import cast_problems, make_provider, make_providers
+from debate_orchestrator.providers.pricing import use_prices
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
@@ -114,11 +115,19 @@ def test_a_fault(llmock: LLMock, inject: Callable[[LLMock], Any], kind: type[Ext
 
 
 def test_counts() -> None:
-    """Cached tokens are told apart, and a cost that the server reports is taken."""
+    """Cached tokens are told apart, and a cost that the server reports is taken, unless a known price makes more."""
     usage = {"prompt_tokens": 90, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 60}, "cost": 0.02}
-    with scripted(chunks(TOLD, usage=usage), chunks(TOLD, usage={"prompt_tokens": "many", "cost": -1})) as server:
-        counted, strange = ask(f"openai:x@{server.url}", PLAIN, PLAIN)
+    strange_usage = {"prompt_tokens": "many", "cost": -1}
+    own_key = usage | {"cost": 0.001, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.12}}
+    usages = (usage, strange_usage, own_key, own_key | {"is_byok": False}, usage | {"cost": 0})
+    with scripted(*(chunks(TOLD, usage=usage) for usage in usages)) as server:
+        spec = f"openai:x@{server.url}"
+        counted, strange, byok, without = ask(spec, *[PLAIN] * 4)
+        with use_prices([(spec, 1000.0, 10_000.0)]):
+            (declared,) = ask(spec)
 
+    # A gateway may state its own fee alone.
+    assert (byok.cost, without.cost, declared.cost) == (pytest.approx(0.121), 0.001, pytest.approx(0.09 + 0.07))
     assert counted.usage == Usage(uncached_input=30, cached=60, output=7)
     assert counted.cost == 0.02
     assert (strange.text, strange.usage, strange.cost) == ("Hello.", None, 0.0)
@@ -129,7 +138,9 @@ def test_counts() -> None:
         (chunks(TOLD, "length"), "cut", "Hello."),
         (chunks(TOLD, "max_tokens"), "cut", "Hello."),
         (chunks(TOLD, "model_length"), "cut", "Hello."),
+        (chunks(TOLD, "model_context_window_exceeded"), "cut", "Hello."),
         (chunks(TOLD, "content_filter"), "refused", "Hello."),
+        (chunks(TOLD, "PROHIBITED_CONTENT"), "refused", "Hello."),
         (chunks([{"refusal": "I "}, {"refusal": "won't."}]), "refused", "I won't."),
         (chunks([{"reasoning": "hm"}, {"content": "a\ud800b"}], "eos"), "whole", "a?b"),
         (chunks(TOLD) + b"data: {half\n\n", "whole", "Hello."),
@@ -151,7 +162,7 @@ def test_an_end(sent: bytes, ended: str, text: str) -> None:
         b'data: {"choices": "x", "model": "m"}\n\n',
         chunks([{"content": ["x"]}]),
         chunks(TOLD, stop=7),
-        chunks(TOLD, stop="error"),
+        *(chunks(TOLD, stop=stop) for stop in ("error", "abort", "insufficient_system_resource", "timeout", "odd")),
         b'data: {"error": {"message": "overloaded", "code": 503}}\n\n',
     ]
 )

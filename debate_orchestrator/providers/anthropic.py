@@ -254,11 +254,6 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
 class MessagesReply(api.ApiReply):
     """A reply of the Messages API. It goes on from `before`, one that paused, if there is one."""
 
-    endings = {
-        "end_turn": "whole", "stop_sequence": "whole", "pause_turn": "cut", "max_tokens": "cut",
-        "model_context_window_exceeded": "cut", "refusal": "refused",
-    }  # fmt: skip
-
     def __init__(self, before: MessagesReply | None = None):
         super().__init__()
         self._explanation = ""
@@ -402,7 +397,7 @@ class MessagesReply(api.ApiReply):
             return self.invalid
         if not self.is_over:
             return "a stream that ended in the middle" if self.has_begun else "no answer in it"
-        return "an answer that does not say how it ended" if self.stop_reason is None else None
+        return "an answer that does not say how it ended" if self.stop_reason is None else self.broken_end()
 
     def partial(self, spec: str) -> Reply | None:
         """The received part: of a reply that paused in a search, the part before the pause was paid for too."""

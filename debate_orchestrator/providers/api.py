@@ -44,15 +44,32 @@ _NEEDED_HEADERS = {
 }  # fmt: skip
 _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
 _Hook = Callable[[Any], Awaitable[None]]
+_Ended = Literal["whole", "cut", "refused"]
+_WHOLE = (
+    "stop", "stop_sequence", "end_turn", "eos", "eos_token", "complete", "completed", "tool_calls", "tool_use",
+    "function_call",
+)  # fmt: skip
+_CUT = (
+    "length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit",
+    "model_context_window_exceeded", "pause_turn",
+)  # fmt: skip
+_REFUSED = (
+    "content_filter", "content_filtered", "refusal", "safety", "recitation", "prohibited_content", "blocklist", "spii",
+    "sensitive", "guardrail_intervened", "error_toxic",
+)  # fmt: skip
+_ENDINGS: Mapping[str, _Ended] = {
+    **dict.fromkeys(_WHOLE, "whole"),
+    **dict.fromkeys(_CUT, "cut"),
+    **dict.fromkeys(_REFUSED, "refused"),
+}
+"""Stop reason, in lower case, to how the reply ended. Servers of one API pass on the words of others. Any other reason
+says that the server broke the reply off: `abort` of vLLM and SGLang, `insufficient_system_resource` of DeepSeek."""
 
 
 class ApiReply:
     """A reply as far as its stream has come. Every field is checked before it is believed: a server may send
     anything. The SDKs' own accumulators are not a substitute: they copy the text with every piece, so that a reply in
     small pieces takes them quadratic time, and fail on events that are out of order."""
-
-    endings: Mapping[str, Literal["whole", "cut", "refused"]] = {}
-    """Stop reason to how the reply ended; any other is a whole reply."""
 
     def __init__(self) -> None:
         self.stop_reason: str | None = None
@@ -82,24 +99,33 @@ class ApiReply:
         """The reason why the reply is not complete; None if it is."""
         raise NotImplementedError
 
+    def broken_end(self) -> str | None:
+        """The reason why the reply is not complete, if the server says that it broke it off."""
+        reason = self.stop_reason
+        if reason is None or reason.lower() in _ENDINGS:
+            return None
+        return f"it ended with {call_errors.quote(reason)}"
+
     @property
     def text(self) -> str:
         """The text so far; of a refusal its explanation."""
         raise NotImplementedError
 
-    def ended(self) -> Literal["whole", "cut", "refused"]:
-        return "cut" if self.was_cut_off else self.endings.get(self.stop_reason or "", "whole")
+    def ended(self) -> _Ended:
+        return "cut" if self.was_cut_off else _ENDINGS.get((self.stop_reason or "").lower(), "whole")
 
     def pages(self) -> tuple[FoundPage, ...]:
         return ()
 
     def reply(self, spec: str, unsupported: tuple[str, ...] = (), *, batch: bool = False) -> Reply:
-        """This as the `Reply` of that seat, priced as one of a batch if it is. A cost that the server reports is
-        believed. The cost of a reply whose stream was closed is unknown, since its tokens are counted at its end,
-        unless it is free. So is that of a reply without this last count."""
+        """This as the `Reply` of that seat, priced as one of a batch if it is. Of the cost that the server reports
+        and that of its tokens the higher one counts: a gateway may report its own fee alone. The cost of the tokens of
+        a reply whose stream was closed is unknown, since they are counted at its end, unless it is free. So is that of
+        a reply without this last count."""
         is_counted = self.has_last_count and not self.was_cut_off
         usage = self.usage if is_counted or pricing.is_free(spec) else None
-        cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
+        costs = [cost for cost in (pricing.cost(spec, usage, batch=batch), self.cost) if cost is not None]
+        cost = max(costs, default=None)
         if cost is not None and cost > MAX_COST:
             cost = None  # the counts of the server can't be right
         reply = Reply(

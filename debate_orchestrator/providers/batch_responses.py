@@ -144,4 +144,6 @@ def _result(name: str, api_reply: ApiReply | str) -> Reply | TransientError | No
         return call_errors.oversized_reply(
             name, f"more than {LIMITS.max_reply_chars:,} characters", api_reply.partial(name)
         )
+    if problem := api_reply.broken_end():
+        return call_errors.broken_reply(name, problem, api_reply.partial(name))
     return None if api_reply.incomplete() else api_reply.reply(name, batch=True)

@@ -158,13 +158,6 @@ class Completions(api.ApiModel):
 
 
 class CompletionsReply(api.ApiReply):
-    endings = {
-        "stop": "whole",
-        "content_filter": "refused",
-        # servers of other models send the words of their own APIs for `length`
-        **dict.fromkeys(("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"), "cut"),
-    }
-
     def __init__(self) -> None:
         super().__init__()
         self._content: list[str] = []
@@ -208,8 +201,6 @@ class CompletionsReply(api.ApiReply):
         stop = api.field(choice, "finish_reason")
         if stop is not None and not isinstance(stop, str):
             return self._reject("a finish_reason that is not text")
-        if stop == "error":
-            return self._reject("an answer that ended in an error")
         self.stop_reason = self.stop_reason or api.short_field(stop)
         return pieces
 
@@ -223,16 +214,18 @@ class CompletionsReply(api.ApiReply):
         if prompt is not None and output is not None:
             cached = min(api.count_field(api.field(usage, "prompt_tokens_details"), "cached_tokens") or 0, prompt)
             self.usage = Usage(uncached_input=prompt - cached, cached=cached, output=output)
-        cost = api.field(usage, "cost")
-        if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e6:
-            self.cost = float(cost)
+        if (cost := _dollars(usage, "cost")) is not None:
+            if api.field(usage, "is_byok") is not False:
+                # With a key of the user's own at the vendor, the cost is OpenRouter's fee alone.
+                cost += _dollars(api.field(usage, "cost_details"), "upstream_inference_cost") or 0.0
+            self.cost = cost
 
     def incomplete(self) -> str | None:
         if self.invalid:
             return self.invalid
         if self.stop_reason is None:
             return "a stream that ended without a finish_reason" if self.has_begun else "no answer in it"
-        return None
+        return self.broken_end()
 
     @property
     def text(self) -> str:
@@ -240,6 +233,12 @@ class CompletionsReply(api.ApiReply):
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
         return "refused" if self._refusal else super().ended()
+
+
+def _dollars(holder: Any, name: str) -> float | None:
+    value = api.field(holder, name)
+    is_cost = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6
+    return float(value) if is_cost else None
 
 
 class _Batch(batch_responses.HasId):
