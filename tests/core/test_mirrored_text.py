@@ -144,7 +144,8 @@ def test_what_names_no_side_stays() -> None:
 @for_each(
     [
         ("A lost to B. B wrote that A lied.", "B lost to A. A wrote that B lied."),
-        ("A even admits that B is right.", "B even admits that A is right."),
+        ("A even admits that B is right. A withdrew it.", "B even admits that A is right. B withdrew it."),
+        ("A narrowly: each broke one. B barely: it is late.", "B narrowly: each broke one. A barely: it is late."),
         ("A vs. B, or B vs. A", "B vs. A, or A vs. B"),
         ("Between Debater A/B, A beat B.", "Between Debater A/B, B beat A."),
         (
