@@ -51,7 +51,7 @@ _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
 _NO_WINNER = (_NO_OPTION | {"both"}) - {"no", ""}
-"""What may say that neither side won."""
+"""What may say that neither side won, also where it is a position."""
 
 
 class SideWords(NamedTuple):
@@ -248,8 +248,8 @@ class _Normalizer:
         bare = whole.removeprefix("the ")
         words = _OF_WINNER.sub("", whole).removeprefix("the ") if reads == "who won" else bare
         readings = {words, whole, value.strip()}
-        if field.optional or field.per_issue or words != bare:
-            # `Yes`, `false` or `Not yet` may say whether a side did so at all, or answer the question of an issue.
+        if field.optional or field.per_issue or words != bare or words in _NO_WINNER:
+            # `Yes`, `false` or `Neither` may say whether a side did so at all, or answer the question of an issue.
             readings -= self.positions | _BOOLEANS.keys()
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
         meant = {meanings[text] for text in readings & meanings.keys()}
@@ -299,14 +299,12 @@ def _number(value: Any, minimum: float | None, maximum: float | None, *, integer
 
 
 def outcome_words(topic: str, positions: Collection[str]) -> Iterator[str]:
-    """The words for outcomes that may mean something that is debated, such as the position `It ends in a draw`. One
-    such as `Neither` does if it is a position."""
+    """The words for outcomes that may mean something that is debated, such as the position `It ends in a draw`."""
     debated = "\n".join((topic, *positions))
     for outcome in OUTCOMES:
         phrases = (outcome, *_SYNONYMS.get(outcome, ()))
         if re.search(rf"\b(?:{'|'.join(phrases)})[snd]?\b", debated, re.IGNORECASE):
             yield from phrases
-    yield from (text for text in positions if phrase(text) in _NO_WINNER)
 
 
 def phrase(text: str) -> str:
