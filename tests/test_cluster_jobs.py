@@ -1,15 +1,19 @@
-"""The queue of a tournament's debates: which of them are taken from a worker, and jobs that others made."""
+"""The queue of a tournament's debates, with jobs that others made, and runs that share a folder."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
+import small_tournaments
 from corpus import for_each
 from postgres import Postgres
 from procrastinate import App
@@ -17,9 +21,11 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.testing import InMemoryConnector
 from test_cluster_shared import tournament
 
+from debate_orchestrator.storage import under_way
+from debate_orchestrator.tournament.cluster import coordinator, jobs
 from debate_orchestrator.tournament.cluster import database as database_module
-from debate_orchestrator.tournament.cluster import jobs
-from debate_orchestrator.tournament.cluster.database import Database
+from debate_orchestrator.tournament.cluster.coordinator import Coordinator
+from debate_orchestrator.tournament.cluster.database import Database, open_database
 
 
 async def while_commits_hang(
@@ -226,3 +232,67 @@ def test_a_job_that_names_no_debate(arguments: dict[str, Any], task: str) -> Non
 def test_the_arguments_of_a_job(text: str, arguments: dict[str, Any]) -> None:
     """What is not an object, or can't be read, counts as no arguments."""
     assert database_module.job_arguments(text) == arguments
+
+
+def test_runs_that_share_a_folder_share_its_note(postgres_server: Postgres, database: str, here: Path) -> None:
+    """Runs that begin at once write one note. It stays while a later one may still queue debates, and the last one to
+    end may find it gone."""
+
+    async def play() -> list[bool]:
+        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
+            runs = [Coordinator(stored, small_tournaments.tournament(topics=1)) for _ in range(2)]
+            await asyncio.gather(*(run.register() for run in runs))
+            earlier, later = sorted(runs, key=lambda run: run._pass)
+            kept = []
+            for run in (earlier, later, later):
+                await run._withdraw_note()
+                kept.append(Path("held", "cluster.txt").exists())
+            return kept
+
+    assert asyncio.run(play()) == [True, False, False]
+
+
+def test_a_run_that_stands_still_with_the_note(
+    postgres_server: Postgres, database: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that ends while another one of its folder begins leaves that one its note, however long it takes to remove
+    its own: the database would end a transaction meanwhile."""
+    url, threads = postgres_server.url(database), list[Thread]()
+
+    async def with_run(work: Callable[[Coordinator], Awaitable[None]]) -> None:
+        async with open_database(url, lambda sentence: None) as stored:
+            await work(Coordinator(stored, small_tournaments.tournament(topics=1)))
+
+    def remove_slowly(folder: str) -> None:
+        idle = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+        postgres_server.query(database, idle)
+        threads.append(Thread(target=lambda: asyncio.run(with_run(Coordinator.register))))
+        threads[0].start()
+        threads[0].join(2)
+        under_way.remove_note(folder)
+
+    async def play(run: Coordinator) -> None:
+        await run.register()
+        monkeypatch.setattr(coordinator, "remove_note", remove_slowly)
+        with suppress(psycopg.OperationalError):
+            await run._withdraw_note()
+
+    asyncio.run(with_run(play))
+    threads[0].join()
+    assert Path("held", "cluster.txt").exists()
+
+
+def test_a_cap_that_a_later_run_has_lowered(postgres_server: Postgres, database: str, here: Path) -> None:
+    """The spec, with its cap, is that of the run that began last: an earlier one does not put its own back."""
+
+    async def play() -> list[tuple[float, ...]]:
+        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
+            earlier, later = (
+                Coordinator(stored, small_tournaments.tournament(topics=1, max_cost=cost)) for cost in (40.0, 2.0)
+            )
+            for run in (earlier, later, earlier):
+                await run.register()
+            caps = "SELECT max_cost, (spec::json ->> 'max_cost')::float, pass FROM tournaments"
+            return await stored.rows(caps)
+
+    assert asyncio.run(play()) == [(2.0, 2.0, 2)]

@@ -276,24 +276,6 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
     assert asyncio.run(play()) == [(2, 0, 2 * PRICE), (1, 0, 2 * PRICE)]
 
 
-def test_runs_that_share_a_folder_share_its_note(postgres_server: Postgres, database: str, here: Path) -> None:
-    """Runs that begin at once write one note. It stays while a later one may still queue debates, and the last one to
-    end may find it gone."""
-
-    async def play() -> list[bool]:
-        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
-            runs = [Coordinator(stored, small_tournaments.tournament(topics=1)) for _ in range(2)]
-            await asyncio.gather(*(run.register() for run in runs))
-            earlier, later = sorted(runs, key=lambda run: run._pass)
-            kept = []
-            for run in (earlier, later, later):
-                await run._withdraw_note()
-                kept.append(Path("held", "cluster.txt").exists())
-            return kept
-
-    assert asyncio.run(play()) == [True, False, False]
-
-
 def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, here: Path) -> None:
     """A row of a debate that holds what no worker writes is reported in a sentence, once, and counts as unusable; the
     other rows are read. A row that is of no debate of the tournament counts for nothing."""

@@ -17,11 +17,23 @@ from debate_orchestrator.util.sanitize import one_line, quoted, visible_address
 
 SPEC, DEBATES, CLUSTER, BATCHES = "tournament.json", "debates", "cluster.txt", "batches.jsonl"
 """In a tournament's folder: its resolved spec, the folder of its journals, the note, and the record of batches."""
+LOCK, NOTE_LOCK = ".lock", ".cluster.lock"
+"""The files by which processes keep the folder, and its note. Their names are hidden, so they do not count among what a
+folder holds."""
 _HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
 """The first line of the note, without which the file is a person's. The second is the address of the database. It is
 shown and compared, and stands in no command to copy: a folder from elsewhere must not choose where a password goes."""
 _MAX_LENGTH = 4_096
 """Bytes of the note that are read."""
+
+
+def open_lock(folder: str, name: str) -> int:
+    """A file of a folder by which processes keep it. Raises BadFile if it can't be used."""
+    try:
+        return open_regular(os.path.join(folder, name), os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        problem = f"Can't write to the folder {name_of(folder)} ({error_text(error)})."
+        raise BadFile(problem, hint="make it writable, or use a copy") from None
 
 
 def note_cluster(folder: str, address: str) -> None:

@@ -54,9 +54,8 @@ IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """The files that the report of a tournament adds to its folder."""
-LOCK = ".lock"
-"""The file by which a process keeps a folder. Its name is hidden, so it does not count among what a folder holds."""
-_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, under_way.CLUSTER, LOCK)
+_LOCKS = under_way.LOCK, under_way.NOTE_LOCK
+_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, under_way.CLUSTER, *_LOCKS)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
@@ -148,12 +147,7 @@ def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator
             raise _no_tournament(folder)
         must_be_new(folder)
         make_folder(os.path.realpath(folder))
-    path = os.path.join(folder, LOCK)
-    try:
-        handle = open_regular(path, os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        problem = f"Can't write to the folder {name_of(folder)} ({error_text(error)})."
-        raise BadFile(problem, hint="make it writable, or use a copy") from None
+    handle = under_way.open_lock(folder, under_way.LOCK)
     try:
         if not take_lock(handle, name_of(folder), BadFile, shared=shared):
             problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from debate_orchestrator.storage.files import write_bytes_atomic
+from debate_orchestrator.storage.files import take_lock, write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.storage.under_way import must_not_be_elsewhere, note_cluster, remove_note
+from debate_orchestrator.storage.under_way import (
+    NOTE_LOCK,
+    must_not_be_elsewhere,
+    note_cluster,
+    open_lock,
+    remove_note,
+)
 from debate_orchestrator.tournament.cluster.database import (
     RETRY_SECONDS,
     Database,
@@ -35,16 +43,19 @@ from debate_orchestrator.util.redact import redact_values
 
 _POLL_SECONDS = 1.0
 """The polling interval of the database, in seconds."""
+_LOCK_POLL_SECONDS = 0.1
+_SILENT_WAITS = 50
+"""Polls of a lock before the user is told why nothing happens."""
 
 _REGISTER = """
 INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed)
 VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_failed)s)
-ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, max_cost = excluded.max_cost, pass = tournaments.pass + 1,
-    retry_failed = excluded.retry_failed
+ON CONFLICT (id) DO UPDATE SET pass = tournaments.pass + 1, retry_failed = excluded.retry_failed,
+    spec = CASE WHEN %(is_first)s THEN excluded.spec ELSE tournaments.spec END,
+    max_cost = CASE WHEN %(is_first)s THEN excluded.max_cost ELSE tournaments.max_cost END
 RETURNING pass
 """
-_LATEST_PASS = "SELECT pass FROM tournaments WHERE id = %(id)s FOR UPDATE"
-"""Until the transaction ends, no run begins a pass."""
+_LATEST_PASS = "SELECT pass FROM tournaments WHERE id = %(id)s"
 _UPLOAD = """
 INSERT INTO journals (tournament, debate, status, winner, cost)
 VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s) ON CONFLICT DO NOTHING
@@ -91,7 +102,8 @@ class Coordinator:
         """`on_fetched` is called with the id of each debate whose journal has come into the folder."""
         self.database, self.tournament, self.id = database, tournament, identity(tournament.spec)
         self._retry_failed, self._on_fetched = retry_failed, on_fetched
-        self._pass = 0
+        self._pass: int | None = None
+        """The latest pass that this run has begun."""
         self._scheduled = {scheduled.id: scheduled for scheduled in tournament.schedule}
         self._local_line_counts: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
@@ -140,14 +152,33 @@ class Coordinator:
             await self._upload_journal(scheduled.id, last_line, run.statuses[scheduled.id])
 
     async def register(self) -> None:
-        """Begins a pass: workers read the spec, with its cap and limits, again. The folder has a note of it from then
-        on, until all that workers have is in the folder. Runs that share the folder do so one after the other."""
+        """Begins a pass: workers read the spec, with its cap and limits, again. The first pass of a run sets them; a
+        later one leaves them as they are, since another run may have set them meanwhile. The folder has a note of it
+        from then on, until all that workers have is in the folder."""
         spec = self.tournament.spec
         text = json.dumps(spec_data(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
-        async with self.database.transaction() as connection:
-            ((self._pass,),) = await fetch_rows(connection, _REGISTER, id=self.id, **values)
+        values |= {"id": self.id, "is_first": self._pass is None}
+        async with self._note_kept(), self.database.transaction() as connection:
+            ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
             note_cluster(self.tournament.folder, self.database.address)
+        self._pass = begun_pass
+
+    @asynccontextmanager
+    async def _note_kept(self) -> AsyncIterator[None]:
+        """Keeps the folder's note for this run: others that share the folder wait for it, however long this process
+        stands still. A transaction would end meanwhile."""
+        handle = open_lock(self.tournament.folder, NOTE_LOCK)
+        try:
+            waits = 0
+            while not take_lock(handle, name_of(self.tournament.folder), BadFile):
+                waits += 1
+                if waits == _SILENT_WAITS:
+                    self.database.notify("Another run of this folder, which may be suspended, keeps its cluster.txt.")
+                await asyncio.sleep(_LOCK_POLL_SECONDS)
+            yield
+        finally:
+            os.close(handle)
 
     async def _must_agree(self, debate_id: str, last_line: int) -> None:
         lines = self._lines(debate_id)
@@ -199,8 +230,8 @@ class Coordinator:
     async def _withdraw_note(self) -> None:
         """Removes the note, unless workers may have debates that are not in the folder: another run may have queued
         some, or be about to, since its pass is later than this one's."""
-        async with self.database.transaction() as connection:
-            ((latest_pass,),) = await fetch_rows(connection, _LATEST_PASS, id=self.id)
+        async with self._note_kept():
+            ((latest_pass,),) = await self.database.rows(_LATEST_PASS, id=self.id)
             is_over = latest_pass == self._pass or not self._pending(include_stopped=True)
             unfinished = await count_unfinished(self.database, self.id)
             if is_over and not unfinished and not self.unusable.keys() & self.statuses.keys():
