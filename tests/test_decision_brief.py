@@ -94,7 +94,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "in [the advice before the debate](#advice-before-the-debate):** The debate turned the advice round.",
         "**Check first:** the load",
         "*The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate.*",
-        "Researcher A (Pro) argued better, but the recommendation comes closer to the position of Researcher B (Con): ",
+        "Researcher A (Pro) argued better (narrow). The recommendation comes closer to the position of Researcher B",
         "**On balance:** What speaks for it is certain.",
         "1. “Point 0”: Not challenged (round 1: [opening B](#opening-statement--",
         "Researcher A (Pro) argued better",
@@ -403,7 +403,8 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     assert "in consensus, on the position of Researcher A (Pro). Held" in _behind()
     page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')
     assert concession in _page_one().replace("\\", "") and concession in page[0]
-    assert "The recommendation comes closest to that position" in _page_one() and "closest to that position" in page[0]
+    closest = "The recommendation comes closest to the position of Researcher B all the same."
+    assert closest in _page_one() and closest in page[0]
     assert "it was sent back for 5 of them" in _page_one() and problems[0] in page[2]
     assert problems[0] in _behind()
     assert debate("check", output["journal"]).code == 0

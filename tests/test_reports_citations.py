@@ -239,9 +239,18 @@ def test_the_same_vendor() -> None:
         "Judge is a model of the same vendor as Researcher B: “anthropic”.",
     )
     assert warned(f"rehearse:{OPUS}", SONNET, f"rehearse:{OPUS}") == ()  # a stand-in is no model
-    assert warned("openrouter:anthropic/claude-opus-5.5", GPT, OPUS) == (
-        "Judge is a model of the same vendor as Researcher A: “anthropic”.",
-    )
+    for model, judge, vendor in (
+        ("openrouter:anthropic/claude-opus-5.5", OPUS, "anthropic"),
+        ("ollama:gpt-oss:20b", "openrouter:openai/gpt-6", "openai"),
+        ("openrouter:google/gemini-3-pro", "ollama:gemma3", "google"),
+        ("openrouter:meta-llama/llama-3.3-70b", "ollama:hf.co/bartowski/Llama-3.2-3B-GGUF:Q4", "meta-llama"),
+        ("ollama:library/mistral-nemo", "openrouter:mistralai/mistral-large", "mistralai"),
+        ("ollama:qwen3:8b", "ollama:hf.co/unsloth/Qwen3-8B-GGUF", "qwen"),
+        ("ollama:library/qwen3", "ollama:library/llama3", None),
+        ("ollama:hf.co/bartowski/Llama-3.2-3B-GGUF", "ollama:hf.co/bartowski/gemma-3", None),
+    ):
+        told = f"Judge is a model of the same vendor as Researcher A: “{vendor}”."
+        assert warned(model, "anthropic:other" if vendor != "anthropic" else GPT, judge) == ((told,) if vendor else ())
 
 
 def test_a_program_shows_no_arguments() -> None:

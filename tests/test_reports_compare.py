@@ -100,6 +100,18 @@ def test_judgings_that_flip_are_reported() -> None:
     assert [sentence.partition(" differs")[0] for sentence in made.differences[1:]] == ["Round 1", "Round 2"]
 
 
+def test_concessions_of_opposite_sides_differ() -> None:
+    """A consensus since one side conceded is named with the position that stands, by the letters of the first run."""
+    first, second = (debated(side, script_of(**{f"_1_challenge_{side}": "I CONCEDE THE DEBATE."})) for side in "ab")
+    swapped = debated("3", script_of(_1_challenge_b="I CONCEDE THE DEBATE."), positions=SWAPPED)
+    made = compared(first, second, swapped)
+
+    outcomes = [f"Consensus, on the position of {side}" for side in "BAB"]
+    assert made.differences[0] == f"The verdict differs: {outcomes[0]} in runs 1, 3; {outcomes[1]} in run 2."
+    assert [row[1] for row in made.verdicts.rows] == outcomes and set(made.winners.values()) == {"consensus"}
+    assert f"<li>Run 2: <strong>{outcomes[1]}</strong></li>" in page.render_comparison(made)
+
+
 def test_a_rehearsal_has_no_winner() -> None:
     """Stand-ins count as no models: their verdict, votes, agreement and disputed claims are in no comparison."""
     seats = {"a": ("rehearse:x:m",), "b": ("rehearse:x:m",), "judge": ("rehearse:x:m",)}

@@ -21,7 +21,7 @@ from debate_orchestrator.reports import decision_brief, markdown
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.rich_text import plain_text
-from debate_orchestrator.reports.verdict_text import first_screen
+from debate_orchestrator.reports.verdict_text import first_screen, remarks, who_argued_better
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 
@@ -217,10 +217,28 @@ def test_a_debate_can_be_reported_wherever_it_stopped(format: str) -> None:
 
 
 def test_no_judge_is_for_a_result_that_is_none() -> None:
-    """Where every vote changed with the sides' names, nothing is decided, and no judge is counted for it."""
+    """Where every vote changed with the sides' names, nothing is decided, and no judge is counted for it; nor for a tie
+    of votes for either side, which no judge declared. After a concession those who vote for the other side are."""
     cast = {"a": ("one",), "b": ("two",), "judge": ("x", "y", "z")}
     debate = fold(play_events(script_of(_final_verdict_judge=final("a")), rounds=1, mirror=True, cast=cast))
     verdict = tally.verdict(debate)
 
     assert verdict is not None and verdict.winner == NO_DECISION
     assert decision_brief._judges_for(debate) is None
+    scores = {f"_1_verdict_judge_{n}": ballot(7, 6 + n, rounds=1) for n in (1, 2)}
+    conceded = {"_1_opening_a": "I CONCEDE THE DEBATE."}
+    equal, declared = "The votes are equal and the totals are not", "A tie was declared although the totals differ"
+    neither = "The judges saw neither side argue better"
+    stands = "The debate ended in consensus, on the position of Researcher B (Con)"
+    for winners, more, judges_for, outcome, remark in (
+        (("a", "b"), scores, None, "As many judges voted for Researcher A (Pro) as for Researcher B (Con)", equal),
+        (("tie", "tie"), scores, (2, 2), neither, declared),
+        (("a", "b"), conceded, (1, 2), stands, "A side conceded its whole position"),
+        (("b", "consensus"), conceded, (2, 2), stands, "A side conceded its whole position"),
+    ):
+        finals = {f"_final_verdict_judge_{n}": final(winner) for n, winner in enumerate(winners, 1)}
+        happened = play_events(script_of(**finals, **more), rounds=1, cast=cast | {"judge": ("x", "y")})
+        model = build_report(entries(happened))
+        assert decision_brief._judges_for(fold(happened)) == judges_for
+        assert who_argued_better(model) == outcome
+        assert any(text.startswith(remark) for text in remarks(model))

@@ -201,6 +201,10 @@ def test_stand_ins_do_not_count_beside_a_real_judge() -> None:
     said = {"_1_verdict_judge_1": scripted_replies.ballot(3, 9, conceded="a")}
     report = judged("b", "b", "b", judges=three, said=said, rounds=2)
     assert (report.rounds_completed, report.conceded, report.verdict.winner) == (1, "a", "consensus")
+    ended = "The debate ended after round 1, where its judges held Researcher A to have given up."
+    assert ended not in report.provenance
+    report = judged("b", "b", judges=two, said=said, rounds=2, quorum=2)
+    assert report.verdict.winner == "no decision" and ended in report.provenance
 
 
 @pytest.mark.parametrize(("first", "last"), [(STAND_IN, REAL), (REAL, STAND_IN)])
@@ -233,6 +237,7 @@ def test_rounds_that_do_not_count_are_not_in_the_table(first: str, last: str) ->
     ballots = {turn["id"]: turn["left_out"] for turn in turns if turn["counted"] is not None}
     assert [*ballots.values()] == [first != REAL, last != REAL, last != REAL]
     assert f"Not counted, since stand-ins alone judged: round {1 if last == REAL else 2}." in report.provenance
+    assert report.why_no_winner == ("" if last == REAL else "only stand-ins gave the final ballots")
 
 
 def test_a_concession_stands_whoever_judges() -> None:

@@ -8,6 +8,7 @@ import page_reading
 import pytest
 import reading
 from corpus import TextGroup, assert_harmless, for_each, text_groups
+from debates import script_of
 from hostile_texts import NASTY
 from reviewers import KINDS, adversarial_entries, ballot_for, entries_of, gather_ballots, review_form
 from scripted_debates import section
@@ -59,18 +60,25 @@ def test_a_reviewer_with_the_name_of_another_row() -> None:
 
 
 def test_agreement_is_counted() -> None:
-    """How many name the panel's winner. Page one says so where one of them does not."""
+    """How many name the panel's winner, or the side that stands after a concession. Page one says so where one of them
+    does not."""
     for side in ("a", "b"):
         model = build_report(MADE, gather_ballots(ASKED, ballot_for(ASKED, "bob", side=side)))
         told = (
             markdown.render(model).partition("## Debate Transcript")[0],
             render(model).partition('id="transcript"')[0],
         )
-        assert ["0 of 1 reviewer agree with the panel on A (B 1)." in page for page in told] == [side == "b"] * 2
+        assert ["0 of 1 reviewers agree with the panel on A (B 1)." in page for page in told] == [side == "b"] * 2
     found = said(ballot_for(ASKED), ballot_for(ASKED, "bob", side="b"), ballot_for(ASKED, "eve"))
 
     assert (found.count, found.agreeing, found.winners) == (3, 2, {"a": 2, "b": 1})
     assert found.agreement[0] == "2 of 3 reviewers agree with the panel on A (A 2, B 1)."
+    made = adversarial_entries(say=script_of(_1_challenge_b="I CONCEDE THE DEBATE."), rounds=2)
+    asked = review_form(made)
+    given = (ballot_for(asked, side, side=side) for side in ("a", "b"))
+    conceded = build_report(made, gather_ballots(asked, *given)).reviewers
+    assert conceded is not None and conceded.agreeing == 1
+    assert conceded.agreement[0] == "1 of 2 reviewers agrees that the position of Researcher A stands (A 1, B 1)."
 
 
 def test_swing_is_the_reviewers_own() -> None:
@@ -169,6 +177,6 @@ def test_reviewers_have_their_section() -> None:
     found = page("ada", "It answered the other.")
 
     assert ("h2", "Reviewers") in found.outline
-    for said in ("ada", "It answered the other.", "1 of 1 reviewer agrees with the panel on A", "x.yaml: no ballot."):
+    for said in ("ada", "It answered the other.", "1 of 1 reviewers agrees with the panel on A", "x.yaml: no ballot."):
         assert said in found.text
     assert ("h2", "Reviewers") not in page_reading.read(render(build_report(MADE))).outline

@@ -64,7 +64,13 @@ def test_a_mirrored_vote_is_told_twice() -> None:
         ["Judge 2", "A (60%)", "B (90%)", "no", "an abstention, since it changed"],
         ["Judge 3", "A (50%)", "no ballot that counts", "-", "absent"],
     ]
-    assert "1 of 2 votes changed when the sides were swapped." in made
+    assert "1 of 2 final votes changed when the sides were swapped." in made
+    steady = {f"final.verdict.judge{end}": {"winner": "b" if end else "a"} for end in ("", ".mirrored")}
+    text = report("question", steady, mirror=True, blind=True)
+    assert "A (50%); B (50%) with the sides swapped | A (50%)" in text, "the vote before the debate changed"
+    assert "Held with the sides swapped: 1 of 1 final vote." in text and "0 of 1 final vote changed" in text
+    in_rounds = "1 of 1 final vote and 2 of 2 votes on rounds changed when the sides were swapped."
+    assert in_rounds in adversarial(rounds=2, mirror=True)
 
 
 def test_a_vote_of_two_models_is_reported() -> None:

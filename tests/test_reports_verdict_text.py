@@ -8,7 +8,7 @@ import pytest
 import reading
 import scripted_replies
 from core.folding import absent_judge, play
-from debates import entries, play_events
+from debates import entries, play_events, script_of
 from scripted_debates import label, panel_scores, report, section
 
 from debate_orchestrator.core.events import Event
@@ -197,4 +197,9 @@ def test_an_earlier_verdict_is_beside_the_new_one() -> None:
     }
     now = judged_again(old, "rehearse")
     assert now and [cells[1] for cells in now.values()] == ["rehearse", "not decided", "not decided", "-", "-"]
+    conceded = play_events(script_of(_1_opening_a="I CONCEDE THE DEBATE."), rounds=1)
+    opened, _ = rejudge.opened_from_journal(entries(conceded), "d/old.journal.jsonl", ("zed",))
+    table = earlier_verdict(build_report(entries([opened])))
+    earlier = {plain_text(what): plain_text(cell) for what, cell, _ in (table.rows if table else ())}
+    assert earlier["Winner"] == "Consensus, on the position of B" and earlier["Total, Researcher A"] == "-"
     assert judged_again(by_stand_in) is None and earlier_verdict(build_report(entries(old))) is None

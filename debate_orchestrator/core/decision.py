@@ -18,16 +18,17 @@ def decision(debate: DebateState) -> Verdict | None:
 
 
 def why_no_winner(debate: DebateState) -> str:
-    """The reason that nothing can be decided, whatever the ballots say: stand-ins alone judge (or, before there is a
-    final ballot, have all seats of judges), and no one else conceded, or they alone argued for a side. Empty if there
-    is none."""
+    """The reason that nothing can be decided, whatever the ballots say: stand-ins alone judge or give the final ballots
+    (before there is one: have all seats of judges), and no one else conceded, or they alone argued for a side. Empty if
+    there is none."""
     if tally.final_ballots(debate):
         only_stand_ins = all(vote.by_stand_in or vote.absent for vote in tally.final_votes(debate))
     else:
         judges = debate.cast.get(JUDGE, ())
         only_stand_ins = bool(judges) and all(map(model_spec.is_stand_in, judges))
     if only_stand_ins and all(model_spec.is_stand_in(_spec_of(debate, turn)) for turn in debate.conceding_turns):
-        return "only stand-ins judged"
+        by_others = any(not (vote.by_stand_in or vote.absent) for votes in debate.votes.values() for vote in votes)
+        return "only stand-ins gave the final ballots" if by_others else "only stand-ins judged"
     sides = stand_in_sides(debate)
     return f"only stand-ins argued for {and_joined([debate.format.name_of(side) for side in sides])}" if sides else ""
 

@@ -143,6 +143,8 @@ class EarlierDebate(JournaledModel):
     """Its earlier judges; empty if it was not judged, or by stand-ins alone."""
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
+    unopposed: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The side whose position stood, since the other one conceded; None without one."""
     strength: str | None = None
     totals: dict[str, Score] = {}
     issues_changed: IssuesChanged | None = None
@@ -157,6 +159,7 @@ class EarlierDebate(JournaledModel):
         fields: dict[str, tuple[Iterable[object], Container[object]]] = {
             "speakers": ((*self.speakers, *self.former_speakers), sides),
             "conceded": (self.conceded.values(), sides),
+            "unopposed": ([self.unopposed] if self.unopposed is not None else [], sides),
             "interventions": ((side for answering in self.interventions.values() for side in answering), sides),
             "rounds with scores": ((side for result in results for side in result.scores), sides),
             "totals": (self.totals, sides),

@@ -305,8 +305,10 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
 
 
 def flipped_votes(debate: DebateState) -> tuple[int, int]:
-    """The number of votes that flipped on the mirrored debate, and of those that the same judge also cast on it."""
-    pairs = [vote for vote in _all_votes(debate) if vote.is_pair]
+    """The number of votes that flipped on the mirrored debate, and of those that the same judge also cast on it. A
+    pre-debate vote is on the positions alone, and is none of them."""
+    before = {vote.turn_id for vote in pre_debate_votes(debate)}
+    pairs = [vote for vote in _all_votes(debate) if vote.is_pair and vote.turn_id not in before]
     return sum(not vote.stable for vote in pairs), len(pairs)
 
 
@@ -358,6 +360,13 @@ def deciding_conceders(debate: DebateState) -> tuple[str, ...]:
     if conceder is None or not (debate.conceding_turns or (final and final.winner == CONSENSUS)):
         return ()
     return debate.format.sides if conceder == "both" else (conceder,)
+
+
+def unopposed_side(debate: DebateState) -> str | None:
+    """The side whose position stands, since the other one conceded and that decided the debate; None without one."""
+    conceders = deciding_conceders(debate)
+    others = [side for side in debate.format.sides if side not in conceders]
+    return others[0] if conceders and len(others) == 1 else None
 
 
 def verdict(debate: DebateState) -> Verdict | None:

@@ -250,7 +250,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     last_speakers = {side: specs[-1] for side, specs in _specs_by_side(debate).items()}
     was_judged = not why_no_winner(debate)
     verdict = decision(debate)
-    totals = verdict.totals if verdict else tally.totals(debate)
+    totals = tally.totals(debate)
     return EarlierDebate(
         source=source,
         digest=digest,
@@ -269,8 +269,9 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         judges=_judges(debate) if was_judged else (),
         rounds=_earlier_rounds(debate) if was_judged else {},
         winner=verdict.winner if verdict else None,
+        unopposed=tally.unopposed_side(debate) if verdict else None,
         strength=verdict.strength if verdict else None,
-        totals={side: float(score) for side, score in totals.items()} if was_judged else {},
+        totals={side: float(score) for side, score in totals.items()} if was_judged and any(totals.values()) else {},
     )
 
 

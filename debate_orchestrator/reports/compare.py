@@ -248,7 +248,7 @@ def _recommendations(runs: Sequence[ComparedDebate]) -> PlainTable | None:
 def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
     rows = []
     for run in runs:
-        verdict, winner = run.report.verdict, run.decision_text()
+        verdict, winner = run.report.verdict, run.outcome()
         if verdict is None or winner is None:
             why = "not decided" if run.report.judge_specs else "not judged"
             why = run.report.why_no_winner or why
@@ -267,7 +267,7 @@ def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
         rows.append(
             (
                 str(run.number),
-                winner_word(winner),
+                winner,
                 strength,
                 totals.get("a", ""),
                 totals.get("b", ""),
@@ -364,6 +364,11 @@ class ComparedDebate(NamedTuple):
                     by_judge.setdefault(judge, {})[place] = self.parsed_ballot(vote, vote.label)
         return by_judge
 
+    def outcome(self, *, labelled: bool = True) -> str | None:
+        """The text of its winner, or label, and of whose position stands; None if nothing was decided."""
+        unopposed, winner = self.report.unopposed, self.decision_text(labelled=labelled)
+        return wording.outcome_word(winner, self.side(unopposed) if unopposed else None) if winner else None
+
     def decision_text(self, *, labelled: bool = True) -> str | None:
         """Its winner, or label, where labels are wanted; None if nothing was decided."""
         verdict = self.report.verdict
@@ -388,7 +393,7 @@ def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     """The winners of the debate, and of each round where they differ, a sentence each; on the first run's topic."""
     same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
     labelled = all(run.report.judging.labelled for run in same_topic if run.report.judge_specs)
-    ended = {run.number: winner for run in same_topic if (winner := run.decision_text(labelled=labelled)) is not None}
+    ended = {run.number: winner for run in same_topic if (winner := run.outcome(labelled=labelled)) is not None}
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)
     for n in sorted({round_report.number for run in same_topic for round_report in run.report.rounds}):

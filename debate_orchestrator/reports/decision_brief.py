@@ -10,7 +10,7 @@ from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, tally
 from debate_orchestrator.core.decision import decision
-from debate_orchestrator.core.phases import DECISION_BRIEF, NO_DECISION
+from debate_orchestrator.core.phases import DECISION_BRIEF, NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import DisputedClaim, Part
 from debate_orchestrator.util.numbers import plural
@@ -144,8 +144,8 @@ class DecisionBriefReport(Part):
     held_mirrored: bool | None
     """Whether the result held when judges saw the sides swapped; null if they did not."""
     judges_for: tuple[int, int] | None
-    """The number of judges of the panel who voted for the result, and the size of the panel; null for a single
-    judge, and without a decision."""
+    """The number of judges of the panel who voted for the result, or for the position that stands since the other side
+    conceded, and the size of the panel; null for a single judge, without a decision, and where votes are equal."""
     by_case: tuple[CaseReport, ...]
     """In order of precedence; the last holds where none before it does."""
     weighing: str = ""
@@ -313,7 +313,8 @@ def _judges_for(debate: DebateState) -> tuple[int, int] | None:
     verdict, votes = decision(debate), tally.final_votes(debate)
     if verdict is None or verdict.winner == NO_DECISION or len(votes) < 2:
         return None
-    return sum(vote.winner == verdict.winner for vote in votes), len(votes)
+    count = sum(vote.winner in (verdict.winner, tally.unopposed_side(debate)) for vote in votes)
+    return (count, len(votes)) if count or verdict.winner != TIE else None
 
 
 def split_first_sentence(text: str) -> tuple[str, str]:

@@ -105,6 +105,8 @@ class ReportModel(Part):
     """The reason that nothing is decided whatever the ballots say; empty if there is none."""
     conceded: str | None
     """The side that conceded the whole position, or `both`; null if neither did."""
+    unopposed: str | None
+    """The side whose position stands, since the other one conceded and that decided the debate; null without one."""
     rounds: tuple[RoundReport, ...]
     """The rounds in which a turn was taken."""
     judging: JudgingReport
@@ -294,6 +296,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "judge_names": tuple(speaker_names[judge] for judge in debate.judges),
         "context_files": tuple(ContextFileReport(name=file.name, text=file.text) for file in debate.opened.context),
         "conceded": tally.conceding_side(debate),
+        "unopposed": tally.unopposed_side(debate),
         "judge_specs": last_specs_by_role(debate).get(JUDGE, ()),
     }
 

@@ -208,7 +208,8 @@ class JudgingReport(Part):
     quorum: int = 1
     """Judges whose votes must count for there to be a decision."""
     mirrored_votes: int = Field(default=0, serialization_alias="mirrored")
-    """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other."""
+    """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other; those
+    before it are not among them."""
     order_only: bool = False
     """Whether the mirrored debate had the order of the sides swapped alone, and each kept its name."""
     flipped_votes: int = Field(default=0, serialization_alias="changed")
@@ -398,6 +399,8 @@ class EarlierDebateReport(Part):
     """The earlier judges, as far as they are shown; empty if it was not judged."""
     winner: str | None
     """Of the earlier verdict; null if nothing was decided."""
+    unopposed: str | None
+    """The side whose position stood in it, since the other one conceded; null without one."""
     strength: str | None
     """Of the earlier verdict; null if nothing was decided or scored."""
     totals: dict[str, float]

@@ -70,6 +70,10 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     for turn in schedule.unwritten_turns(debate):
         yield _warning(UNWRITTEN, wording.missing_reply_text(debate, turn), turn.id)
     yield from degradations(debate)
+    conceder, last = tally.conceding_side(debate), max(debate.judged_rounds, default=0)
+    if conceder and not (debate.conceding_turns or tally.deciding_conceders(debate)):
+        held = f"where its judges held {debate.format.name_of(conceder)} to have given up"
+        yield _info("concession", f"The debate ended after round {last}, {held}.")
     yield from (_info("floor", text) for text in wording.user_event_sentences(debate))
 
 

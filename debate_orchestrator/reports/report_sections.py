@@ -115,6 +115,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "split_first_sentence": decision_brief.split_first_sentence,
         "heading": decision_brief.heading,
         "result_line": verdict_text.result_line(report),
+        "argued_better": verdict_text.who_argued_better(report),
         "remarks": verdict_text.remarks(report),
         "strength_rule": verdict_text.strength_rule(report),
         "judged": judging_text(report, fields),
@@ -258,7 +259,12 @@ def _counts(report: ReportModel) -> Iterator[str]:
         voters = "Each judge" if everyone else "Each judge who was not replaced in between"
         how = "in order; their names stayed" if judging.order_only else "in name and order"
         yield f"{voters} also voted on the debate with the sides swapped {how}. A vote that changed is an abstention."
-        yield f"{judging.flipped_votes} of {plural(mirrored, 'vote')} changed when the sides were swapped."
+        pairs = [vote for vote in votes if vote.is_pair]
+        changed, in_rounds = sum(not vote.stable for vote in pairs), mirrored - len(pairs)
+        counts = [f"{changed} of {plural(len(pairs), 'final vote')}"] if pairs else []
+        if in_rounds:
+            counts.append(f"{judging.flipped_votes - changed} of {plural(in_rounds, 'vote')} on rounds")
+        yield f"{' and '.join(counts)} changed when the sides were swapped."
 
 
 def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:

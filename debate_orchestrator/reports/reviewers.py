@@ -43,7 +43,8 @@ class ReviewerReport(Part):
     count: int
     """Ballots that count."""
     agreeing: int | None
-    """The number who name the panel's winner, or label; null if there is none."""
+    """The number who name the panel's winner, or label, or the side whose position stands since the other one conceded;
+    null if there is none."""
     winners: dict[str, int]
     """Winner, or label, to how many reviewers name it."""
     moved: int
@@ -94,7 +95,7 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
         count=len(reviews),
         agreeing=None
         if panel_winner is None or not reviews
-        else sum(named_by(review.final) == panel_winner for review in reviews),
+        else sum(_agrees(debate, review, panel_winner) for review in reviews),
         winners=dict(Counter(named_by(review.final) for review in reviews)),
         moved=sum(review.before != review.after for review in voted_twice),
         gained=minds_gained,
@@ -120,6 +121,10 @@ def _panel_winner(debate: DebateState) -> str | None:
     if verdict is None:
         return None
     return wording.label_of(verdict) if wording.is_labelled(verdict.votes) else verdict.winner
+
+
+def _agrees(debate: DebateState, review: ReviewerBallot, panel_winner: str) -> bool:
+    return named_by(review.final) in (panel_winner, tally.unopposed_side(debate))
 
 
 def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable:
@@ -195,9 +200,11 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
     elif panel_winner is None:
         yield f"The panel gave no label that stands; of {people} the final votes are: {final}."
     else:
-        agreeing = counts[panel_winner]
-        agree, winner = f"agree{'s' * (agreeing == 1)}", winner_word(panel_winner)
-        yield f"{agreeing} of {people} {agree} with the panel on {winner} ({final})."
+        agreeing = sum(_agrees(debate, ballot, panel_winner) for ballot in ballots)
+        what = f"with the panel on {winner_word(panel_winner)}"
+        if (unopposed := tally.unopposed_side(debate)) is not None:
+            what = f"that the position of {debate.format.name_of(unopposed)} stands"
+        yield f"{agreeing} of {n} reviewers agree{'s' * (agreeing == 1)} {what} ({final})."
     if seen_count := sum(ballot.seen for ballot in ballots):
         yield f"{seen_count} of them knew the verdict before."
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, OUTCOMES, TIE
 from debate_orchestrator.core.positions import affirms, denies
 from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
@@ -26,7 +26,7 @@ from debate_orchestrator.reports.rich_text import (
 )
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
-from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.numbers import decimals, percent, plural
 
 _REMARKS: dict[VerdictRemark, str] = {
     "winner is behind on points": (
@@ -41,16 +41,16 @@ _REMARKS: dict[VerdictRemark, str] = {
         "A side conceded its whole position; by rule that ends in consensus, whatever was declared."
     ),
     "consensus without a finding": (
-        "The judge declared consensus although no round was flagged as converging after an intervention."
+        "Consensus was declared although no round was flagged as converging after an intervention."
     ),
     "judges disagree": "The judges do not agree on the winner.",
 }
 _UNDECLARED: dict[VerdictRemark, str] = {
-    "tie declared on unequal scores": "The votes are equal and the mean scores are not; by rule the votes decide.",
+    "tie declared on unequal scores": "The votes are equal and the totals are not; by rule the votes decide.",
     "winner is behind on points": "The winner has more votes and fewer points; by rule the votes decide.",
-    "scores are equal": "The mean scores are equal: the votes alone decide.",
+    "scores are equal": "The totals are equal: the votes alone decide.",
 }
-"""The same where judges do not declare a winner."""
+"""The same where no judge declared the winner: it follows from scores, or is a tie of votes for either side."""
 _NO_WINNER = {
     TIE: "The judges saw neither side argue better",
     CONSENSUS: "The debate ended in consensus, so neither side won",
@@ -114,9 +114,10 @@ def who_argued_better(report: ReportModel) -> str:
     """The side that argued better by the verdict, without a full stop."""
     verdict = report.verdict
     if verdict is None or verdict.winner not in report.names:
-        unopposed = _unopposed(report) if verdict and verdict.winner == CONSENSUS else None
-        if unopposed:
-            return f"The debate ended in consensus, on the position of {report.names[unopposed]}"
+        if verdict and report.unopposed:
+            return f"The debate ended in consensus, on the position of {report.names[report.unopposed]}"
+        if verdict and _is_tie_of_votes(verdict):
+            return f"As many judges voted for {' as for '.join(report.names.values())}"
         return _NO_WINNER[verdict.winner if verdict else None]
     name, firmly = report.names[verdict.winner], f" ({verdict.strength})" if verdict.strength else ""
     if verdict.winner_is_behind:
@@ -133,23 +134,23 @@ def concession(report: ReportModel) -> Phrase:
     seats = "Both sides" if report.conceded == "both" else report.seats[report.conceded]
     where = f"in {join_names(turns)}" if turns else f"by the ballots of round {report.rounds_completed}"
     conceded = phrase(f"{seats} conceded the whole position {where}.")
-    if unopposed := _unopposed(report):
+    if unopposed := report.unopposed:
         stands = f" The position of {report.seats[unopposed]} stands unopposed: "
         return phrase(conceded, stands, quotation(full_stop(report.positions[unopposed])))
     return conceded
 
 
-def _unopposed(report: ReportModel) -> str | None:
-    """The side whose position stands since the other conceded; None if neither did, or both."""
-    others = [side for side in report.names if side != report.conceded]
-    return others[0] if report.conceded in report.names and len(others) == 1 else None
+def _is_tie_of_votes(verdict: VerdictReport) -> bool:
+    """Whether there is a tie since as many judges voted for one side as for the other."""
+    return verdict.winner == TIE and any(outcome not in OUTCOMES for outcome in verdict.vote_counts)
 
 
 def remarks(report: ReportModel) -> list[str]:
     """Notes on how the declarations and the numbers go together."""
     if report.verdict is None or report.judging.labelled:
         return []
-    texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
+    is_declared = "winner" in report.judging.final_fields and not _is_tie_of_votes(report.verdict)
+    texts = _REMARKS if is_declared else {**_REMARKS, **_UNDECLARED}
     strength = report.verdict.strength
     strengths = [turn.fields.get("strength") for turn in report.turns if turn.kind == "ballot" and turn.fields]
     words = " or ".join(dict.fromkeys(word for word in strengths if word not in (None, strength)))
@@ -223,7 +224,7 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
     now = verdict.winner if verdict else None
     rows = [
         ("Judges", escaped(", ".join(earlier_debate.judges)), escaped(", ".join(report.judge_names))),
-        ("Winner", _winner(earlier_debate.winner), _winner(now)),
+        ("Winner", _winner(earlier_debate.winner, earlier_debate.unopposed), _winner(now, report.unopposed)),
     ]
     if report.judging.has_scores:
         strength = (verdict.strength if verdict else None) or UNDECIDED
@@ -236,8 +237,8 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
     return PhraseTable(headers, tuple((escaped(what), *cells) for what, *cells in rows))
 
 
-def _winner(winner: str | None) -> Phrase:
-    return escaped(UNDECIDED if winner is None else winner_word(winner))
+def _winner(winner: str | None, unopposed: str | None) -> Phrase:
+    return escaped(UNDECIDED if winner is None else wording.outcome_word(winner, unopposed))
 
 
 def _score(score: float | Fraction | None) -> Phrase:
@@ -382,9 +383,10 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
         yield why or "No pre-debate vote counts, so that nothing can have been gained by it."
     if len(verdict.votes) > 1:
         yield wording.votes_sentence(verdict)
-    if any(vote.is_pair for vote in judging.votes) and verdict.winner != NO_DECISION:
-        mirrored, flipped = judging.mirrored_votes, judging.flipped_votes
-        yield f"Held with the sides swapped: {mirrored - flipped} of {mirrored} votes."
+    pairs = [vote for vote in judging.votes if vote.is_pair]
+    if pairs and verdict.winner != NO_DECISION:
+        held = sum(vote.stable for vote in pairs)
+        yield f"Held with the sides swapped: {held} of {plural(len(pairs), 'final vote')}."
 
 
 def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:

@@ -69,6 +69,12 @@ def winner_word(winner: str) -> str:
     return winner.upper() if len(winner) == 1 else winner.capitalize() if winner in (TIE, CONSENSUS) else winner
 
 
+def outcome_word(winner: str, unopposed: str | None) -> str:
+    """A winner, and whose position stands if the other side conceded: `Consensus, on the position of B`."""
+    stands = f", on the position of {winner_word(unopposed)}" if unopposed else ""
+    return f"{winner_word(winner)}{stands}"
+
+
 def score_line(result: RoundResult) -> list[str]:
     """The scores of a round and its winner: parts of a line, between which the transcript and the screen have bars."""
     scores = [f"{side.upper()}: {decimals(score)}" for side, score in result.scores.items()]
@@ -160,11 +166,11 @@ def decision_text(verdict: Verdict, scales: VoteScales) -> str:
 
 def decision_sentence(debate: DebateState, verdict: Verdict) -> str:
     """The decision, and whose position stands if one side alone conceded."""
-    text, conceded = decision_text(verdict, scales(debate.format)), tally.deciding_conceders(debate)
-    unopposed = [side for side in debate.format.sides if side not in conceded]
-    if not conceded or not unopposed:
+    text, unopposed = decision_text(verdict, scales(debate.format)), tally.unopposed_side(debate)
+    if unopposed is None:
         return text
-    return f"{text}. {names(debate, conceded)} conceded, so the position of {names(debate, tuple(unopposed))} stands"
+    conceded = names(debate, tally.deciding_conceders(debate))
+    return f"{text}. {conceded} conceded, so the position of {debate.format.name_of(unopposed)} stands"
 
 
 def outcome_line(debate: DebateState, verdict: Verdict) -> str:

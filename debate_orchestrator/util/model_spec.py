@@ -23,6 +23,13 @@ _SPEAKERS: dict[str, Speaker] = {
 """Kind of spec to its speaker. Every other kind is a server of models."""
 _RESELLERS = ("openrouter", "ollama")
 """Kinds that serve the models of many vendors. `vendor` says how each names the vendor of a model."""
+_VENDORS = {
+    "gpt": "openai", "gemma": "google", "codegemma": "google", "llama": "meta-llama", "codellama": "meta-llama",
+    "meta": "meta-llama", "mistral": "mistralai", "mixtral": "mistralai", "ministral": "mistralai",
+    "magistral": "mistralai", "devstral": "mistralai", "codestral": "mistralai", "qwq": "qwen", "phi": "microsoft",
+    "command": "cohere", "aya": "cohere", "granite": "ibm-granite",
+}  # fmt: skip
+"""First word of the name of an open model to its vendor, as `openrouter` names it; other names begin with it."""
 
 
 def kind(spec: str) -> str:
@@ -80,7 +87,8 @@ def vendor(spec: str) -> str:
         return kind(spec) if name and is_called(spec) and kind(spec) != COMMAND and not at_address else ""
     if kind(spec) == "openrouter":
         return name.partition("/")[0] if "/" in name else ""
-    return re.split(r"[:/\d-]", name)[0]
+    family = re.split(r"[\W\d_]", name.rpartition("/")[2])[0]
+    return _VENDORS.get(family, family)
 
 
 def without_rehearse(spec: str) -> str:

@@ -56,7 +56,6 @@ def render(report: ReportModel) -> str:
         values |= {
             "description": shorten(one_line(" ".join([outcome, *first_screen.strength])), 300),
             "first_screen": first_screen,
-            "argued_better": verdict_text.who_argued_better(report),
             "path": partial(_path, report),
             "unsupported": [
                 turn for turn in report.turns if turn.is_vote and (turn.fields or {}).get("unsupported_claims")
