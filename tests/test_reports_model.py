@@ -232,7 +232,7 @@ def test_rounds_that_do_not_count_are_not_in_the_table(first: str, last: str) ->
     assert [round_report.result is not None for round_report in report.rounds] == [first == REAL, last == REAL]
     assert "| **Total** | **7** | **6** |" in markdown.render(report)
     assert [vote.absent for vote in report.votes] == [first != REAL, last != REAL, last != REAL]
-    assert markdown.render(report).count("*Not counted: a stand-in.*") == 1
+    assert markdown.render(report).count("*Not counted: a stand-in.*") == (1 if last == REAL else 2)
     turns = json.loads(json_report.render(report))["turns"]
     ballots = {turn["id"]: turn["left_out"] for turn in turns if turn["counted"] is not None}
     assert [*ballots.values()] == [first != REAL, last != REAL, last != REAL]
