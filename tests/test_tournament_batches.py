@@ -143,11 +143,18 @@ def test_a_plain_run_takes_earlier_batches(debate: Run, server: Server) -> None:
     held = small_tournaments.tournament(topics=1, rehearse=False)
     stopped(held, server)
     begun = len(server.batch_paid)
-    with pytest.raises(BadSettings, match="are in batches") as refused:
-        asyncio.run(resume(held.journal_path(held.schedule[0].id)))
-    assert f"`debate tournament resume {held.folder}`" in str(refused.value) and server.requests == []
     by_workers = ("tournament", "resume", held.folder, "--cluster", "postgresql://none@127.0.0.1:1/none")
-    assert "are in batches" in debate(*by_workers).err
+    for _ in range(2):
+        with pytest.raises(BadSettings, match="are in batches") as refused:
+            asyncio.run(resume(held.journal_path(held.schedule[0].id)))
+        assert f"`debate tournament resume {held.folder}`" in str(refused.value) and server.requests == []
+        assert "are in batches" in debate(*by_workers).err
+        for path in (Path(held.journal_path(scheduled.id)) for scheduled in held.schedule):
+            lines = path.read_bytes().splitlines(keepends=True)
+            while b'"kind":"brief_sent"' in lines[-1]:  # which a power cut may take
+                lines.pop()
+            path.write_bytes(b"".join(lines))
+    assert calls_of(held) == 0
     run = small_tournaments.run_tournament(held, batches=batches(held, creates_batches=False))
 
     assert set(statuses(run)) == {"complete"} and len(server.batch_paid) == begun

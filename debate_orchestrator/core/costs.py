@@ -114,15 +114,6 @@ def call_id(debate: DebateState, turn: str, model: str, brief: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
 
 
-def awaited_calls(debate: DebateState) -> list[str]:
-    """The `call_id` of each call under way of the turns that are due."""
-    return [
-        call_id(debate, turn.id, sent.spec, sent.brief_digest)
-        for turn in debate.due
-        for sent in calls_under_way(debate, turn.id)
-    ]
-
-
 _Outcome = CallFailed | ReplyEvent
 
 

@@ -17,7 +17,6 @@ from types import TracebackType
 from pydantic import ValidationError
 
 from debate_orchestrator.core import rapporteur, schedule
-from debate_orchestrator.core.costs import awaited_calls
 from debate_orchestrator.core.events import (
     MAX_QUESTION_LENGTH,
     Event,
@@ -33,7 +32,7 @@ from debate_orchestrator.core.settings import MAX_ISSUES, line_problems
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.start import changed_prompts
-from debate_orchestrator.engine.turn import OnEvent, RunOptions, TurnRunner, record_event
+from debate_orchestrator.engine.turn import OnEvent, RunOptions, TurnRunner, awaited_calls, record_event
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, People, Permissions, Provider
 from debate_orchestrator.reports import report_files
@@ -192,7 +191,7 @@ def continue_debate(
             new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
         risks_found = risks.of_journal_name(path)
         if (events or new_state.due) and new_state.opened.earlier_debate is None:
-            must_be_run_here(path, awaited_calls(new_state))
+            must_be_run_here(path, lambda: awaited_calls(new_state))
         if new_state.due:
             risks_found += risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
         require_consent(session.journal, risks_found)

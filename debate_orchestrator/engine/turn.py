@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from debate_orchestrator.core import schedule
+from debate_orchestrator.core.costs import call_id, calls_under_way
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
 from debate_orchestrator.core.fold import CurrentState, would_change
 from debate_orchestrator.core.phases import Turn
@@ -140,7 +141,8 @@ class _TurnRun:
             while self._turn in self._debate.due and not self._stop.is_set():
                 spec = model_spec.without_rehearse(spec_in(self._debate, self._turn.seat))
                 code = code_for(self._debate, self._turn, spec, reply_code.secret)
-                reply = await self._reply(brief(self._debate, self._turn, self._last_rejected(), code))
+                rejected = _last_rejected(self._debate, self._turn, self._provider.name)
+                reply = await self._reply(brief(self._debate, self._turn, rejected, code))
                 if reply is None:
                     continue
                 attempts_left -= 1
@@ -274,11 +276,6 @@ class _TurnRun:
 
     # The reply
 
-    def _last_rejected(self) -> Rejected | None:
-        """The last reply to the turn that can't be used, if it is from the same model: no other's reply is shown."""
-        rejected = self._debate.rejected_replies(self._turn.id)
-        return rejected[-1] if rejected and rejected[-1].reply.spec == self._provider.name else None
-
     async def _parse(self, reply: Reply, code: ReplyCode | None, *, last: bool) -> ReplyEvent:
         """The event that a reply makes; `last` says that no other is asked for."""
         try:
@@ -297,6 +294,26 @@ class _TurnRun:
         if self._turn.judging and self._options.required_judges != "quorum":
             return self._options.required_judges == "none"
         return schedule.may_be_absent(self._debate, self._turn)
+
+
+def _last_rejected(debate: DebateState, turn: Turn, spec: str) -> Rejected | None:
+    """The last reply to a turn that can't be used, if it is from the same model: no other's reply is shown."""
+    rejected = debate.rejected_replies(turn.id)
+    return rejected[-1] if rejected and rejected[-1].reply.spec == spec else None
+
+
+def awaited_calls(debate: DebateState) -> set[str]:
+    """The `call_id` of each call that a batch may hold for a turn that is due: that of the turn's brief, since after
+    a power cut a call may have no `BriefSent`, and of each call under way, whose brief an earlier version may have
+    worded."""
+    calls = set[str]()
+    for turn in debate.due:
+        spec = spec_in(debate, turn.seat)
+        code = code_for(debate, turn, spec, None)  # any will do, since a digest holds none
+        digests = {(spec, brief(debate, turn, _last_rejected(debate, turn, spec), code).digest)}
+        digests |= {(sent.spec, sent.brief_digest) for sent in calls_under_way(debate, turn.id)}
+        calls |= {call_id(debate, turn.id, model, digest) for model, digest in digests}
+    return calls
 
 
 def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:

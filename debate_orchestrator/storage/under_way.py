@@ -4,7 +4,7 @@ they were run here: a note that workers of a database may have them, and the rec
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from debate_orchestrator.core.costs import CALL_ID
@@ -54,7 +54,7 @@ def remove_note(folder: str) -> None:
         Path(folder, CLUSTER).unlink(missing_ok=True)
 
 
-def must_be_run_here(journal: str, awaited_calls: Collection[str] = ()) -> None:
+def must_be_run_here(journal: str, awaited_calls: Callable[[], Collection[str]] = tuple) -> None:
     """As `must_not_be_elsewhere` and `must_not_be_in_batches`, for one debate, which may be in the folder of a
     tournament."""
     if folder := _folder_above(journal):
@@ -80,17 +80,18 @@ def has_batches(folder: str) -> bool:
     return os.path.lexists(path) and os.lstat(path).st_size > 0
 
 
-def must_not_be_in_batches(folder: str, calls: Collection[str]) -> None:
+def must_not_be_in_batches(folder: str, awaited_calls: Callable[[], Collection[str]]) -> None:
     """Raises BadSettings, with the command that takes them, if batches may have any of these calls of a folder's
-    tournament, by their ids. Raises BadFile if the record of batches can't be read."""
-    if not calls or not has_batches(folder):
+    tournament, by their ids, which are worked out only if there are batches. Raises BadFile if the record of batches
+    can't be read."""
+    if not has_batches(folder):
         return
     path = os.path.join(folder, BATCHES)
     try:
         recorded = {*CALL_ID.findall(read_regular(path))}
     except OSError as error:
         raise BadFile(f"Can't read {name_of(path)} ({error_text(error)}).", hint="make it readable") from None
-    if any(call.encode() in recorded for call in calls):
+    if any(call.encode() in recorded for call in awaited_calls()):
         problem = "calls of this tournament are in batches, and would be paid for again outside of them."
         raise BadSettings(problem, hint=f"`{command('tournament resume', folder)}`, which takes them")
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.costs import awaited_calls
 from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
 from debate_orchestrator.core.fold import CurrentState
@@ -24,7 +23,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.debate import DebateSession, drive, open_journal
 from debate_orchestrator.engine.start import changed_prompts
-from debate_orchestrator.engine.turn import RunOptions
+from debate_orchestrator.engine.turn import RunOptions, awaited_calls
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -155,8 +154,6 @@ class TournamentRun:
         self.limiters = Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
-        self.awaited_calls: set[str] = set()
-        """The ids of the calls whose results the journals lacked when they were read."""
         self.lost_count = 0
         """Replies that could not be saved; each was reported."""
         self._failures: Counter[str] = Counter()
@@ -177,11 +174,15 @@ class TournamentRun:
             with declared_prices(self.tournament.spec):
                 events = read(path, follow=False).events
                 self.tournament.must_belong(scheduled, events)
-                current = CurrentState(stored_state(path, events))
-                self._record_status(scheduled, current)
-                self.awaited_calls |= {*awaited_calls(current.state)}
+                self._record_status(scheduled, CurrentState(stored_state(path, events)))
         except UserError as error:
             self.statuses[scheduled.id] = unusable(error, DebateStatus("stopped"))
+
+    def awaited_calls(self) -> set[str]:
+        """The ids of the calls that batches may hold for debates that have begun and are left."""
+        begun = [scheduled for scheduled in self.pending() if self.statuses[scheduled.id].status != "waiting"]
+        paths = [self.tournament.journal_path(scheduled.id) for scheduled in begun]
+        return {call for path in paths for call in awaited_calls(stored_state(path, read(path, follow=False).events))}
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
