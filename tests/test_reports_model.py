@@ -249,7 +249,8 @@ def test_a_concession_stands_whoever_judges() -> None:
     assert "Researcher A conceded the whole position in 1.opening.a." in markdown.render(report)
     panel = markdown.render(judged("b", "b", judges=(STAND_IN, STAND_IN), said=said))
     assert "None of 2 judges' votes counts." in panel and "Votes that count: 0 of 2;" in panel
-    assert judged("b", judges=(STAND_IN,), said=said, by=STAND_IN).why_no_winner == "only stand-ins judged"
+    filler = judged("b", judges=(STAND_IN,), said=said, by=STAND_IN)
+    assert filler.why_no_winner == "only stand-ins judged" and (report.unopposed, filler.unopposed) == ("b", None)
 
 
 def test_refusals_degrade() -> None:

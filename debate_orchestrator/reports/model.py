@@ -296,7 +296,6 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "judge_names": tuple(speaker_names[judge] for judge in debate.judges),
         "context_files": tuple(ContextFileReport(name=file.name, text=file.text) for file in debate.opened.context),
         "conceded": tally.conceding_side(debate),
-        "unopposed": tally.unopposed_side(debate),
         "judge_specs": last_specs_by_role(debate).get(JUDGE, ()),
     }
 
@@ -422,8 +421,9 @@ def _votes(debate: DebateState) -> list[Vote]:
 def _outcome(debate: DebateState, judging: JudgingReport) -> dict[str, Any]:
     """The verdict and the decision brief: those that stand, and those that are shown."""
     why, verdict, brief = why_no_winner(debate), _verdict(debate, judging), decision_brief.decision_brief_report(debate)
-    standing = {} if why else {"verdict": verdict, "decision_brief": brief}
-    return {"verdict": None, **standing, "shown_verdict": verdict, "shown_decision_brief": brief, "why_no_winner": why}
+    standing = {"verdict": verdict, "decision_brief": brief, "unopposed": tally.unopposed_side(debate)}
+    shown = {"shown_verdict": verdict, "shown_decision_brief": brief, "why_no_winner": why}
+    return (dict.fromkeys(standing) if why else standing) | shown
 
 
 def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | None:

@@ -221,10 +221,12 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
     earlier_debate, verdict = report.earlier_debate, report.verdict
     if earlier_debate is None or not earlier_debate.judges:
         return None
-    now = verdict.winner if verdict else None
+    now, stood = verdict.winner if verdict else None, earlier_debate.unopposed
+    if earlier_debate.winner == CONSENSUS and any(turn.concedes for turn in report.turns):
+        stood = report.unopposed  # the speeches are the same; a journal of an earlier version does not name the side
     rows = [
         ("Judges", escaped(", ".join(earlier_debate.judges)), escaped(", ".join(report.judge_names))),
-        ("Winner", _winner(earlier_debate.winner, earlier_debate.unopposed), _winner(now, report.unopposed)),
+        ("Winner", _winner(earlier_debate.winner, stood), _winner(now, report.unopposed)),
     ]
     if report.judging.has_scores:
         strength = (verdict.strength if verdict else None) or UNDECIDED
