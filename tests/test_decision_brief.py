@@ -86,7 +86,8 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     page = head.partition("## Decision Brief")[2] + behind
     for line in (
         "### Recommendation\n\n> **Stay for a year.** Count what that costs.",
-        "**How sure:** 70 %. **Why not more:** the load is unknown.",
+        "**How sure:** 70 % (60 % before the debate). **Why not more:** the load is unknown.",
+        "**[What the debate changed](#behind-the-decision-brief):** The debate turned the advice round.",
         "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| you must move | Move soon. | 70 % |",
         "- **Point 0.** Reason 0.  \n  *Not challenged.*\n- ",
         "- *The strongest objection:* **Cost.** Waiting costs more each month.\n- **Skills.** People",

@@ -201,7 +201,7 @@ def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None
     done = finish(debate, debate("step", J, "--json").json, rounds=2)
 
     assert Path(J).read_text(encoding="utf-8").count('"note":"one agent"') == 1
-    degraded = "Degraded: one agent played both sides and the judge, so the two sides are not independent."
+    degraded = "Degraded: one agent played both sides and the judge, so none of them is independent of the others."
     assert f"\n**{degraded}**\n" in Path("report.md").read_text(encoding="utf-8").partition("## Final Verdict")[2]
     page = Path("report.html").read_text(encoding="utf-8")
     assert f'<p class="event">{degraded}</p>' in page.partition('<figure class="strip">')[0]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from corpus import for_each
-from debates import play_events, script_of
+from debates import one_agent, play_events, script_of
 from debates import report_model as adversarial
 from journals import EARLIER
 from scripted_debates import entries, events, label, report_model, shipped_format
@@ -139,6 +139,10 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
     for told in (text, html):
         assert "Held when it was challenged; still in dispute (C1)." in told
         assert told.count("a seat of its own that neither argues nor judges") == 1
+        assert "(60 % before the debate)" in told
+    alone = play_events(script, rounds=2, cast=cast, issues=True, brief=True)
+    for told in map(markdown.render, (model, build_report(entries(one_agent(alone))))):
+        assert ("a seat of its own" in told) != ("one agent played both sides, the judge and the rapporteur" in told)
 
 
 def test_how_firm_it_is() -> None:
@@ -180,7 +184,7 @@ def test_every_judge_of_a_panel_gives_its_reason() -> None:
 
 
 def test_open_claims_come_by_id_the_most_disputed_first() -> None:
-    """At most three claims are named, unresolved ones first, settled ones never, and the rest is counted."""
+    """At most two claims are named, unresolved ones first, settled ones never, and the rest is counted."""
     rows = [
         {"claim": f"Claim {n}.", "a": "Yes.", "b": "No.", "status": status, "turns": ["1.opening.a"]}
         for n, status in enumerate(
@@ -188,7 +192,7 @@ def test_open_claims_come_by_id_the_most_disputed_first() -> None:
         )
     ]
     first = first_screen(adversarial(script_of(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
-    assert [id for id, _ in first.open_claims] == ["C3", "C5", "C2"]
+    assert [id for id, _ in first.open_claims] == ["C3", "C5"]
     assert first.open_count == 4
 
 

@@ -86,7 +86,8 @@ def test_what_was_noted_is_reported_once() -> None:
     events += [Noted(note="prompts changed", detail="shared/turn.md.j2"), Noted(note="one agent")]
     said = build_report(entries(events)).provenance
 
-    assert said[1] == "Degraded: one agent played both sides and the judge, so the two sides are not independent."
+    degraded = "Degraded: one agent played both sides and the judge, so none of them is independent of the others."
+    assert said[1] == degraded
     assert said[-1] == ("The prompts changed on the way, with a newer version of this program.")
     assert len(set(said)) == len(said)
     unheard = build_report(entries(one_agent(play_events(rounds=1, until="1.opening.a"))))

@@ -27,9 +27,6 @@ MARK_TEXTS: dict[str, str] = {
 """The meaning of each mark of a reason for a reader."""
 RESOLVED = "resolved by consensus"
 """The status of a row of the dissent record that is no longer in dispute."""
-RAPPORTEUR_NOTE = (
-    "The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate."
-)
 _PART_PATH = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
 """The path of a part of a decision brief, or of a field of it, at the head of a problem."""
 _PART_NAMES = {
@@ -131,6 +128,8 @@ class DecisionBriefReport(Part):
     """The default advice."""
     sure: int
     """The rapporteur's confidence, in percent."""
+    sure_before: int | None = None
+    """The same of its advice before the debate; null if there is none."""
     why_not_more: str
     """The reason that the rapporteur is not surer."""
     check_first: str = ""
@@ -216,6 +215,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     fields = _sanitized(decision_brief.data)
     advice, verdict = fields["recommendation"], decision(debate)
     before, against = rapporteur.prior_advice(debate), _objections(fields)
+    sure_before = before.data.get("sure") if before else None  # a format may ask for other fields
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
     return DecisionBriefReport(
@@ -238,6 +238,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
             NotArguedReport(**_row_fields(NotArguedReport, row)) for row in fields.get("not_argued") or ()
         ),
         advice=before.turn_id if before else None,
+        sure_before=sure_before if isinstance(sure_before, int) else None,
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
         unfixed_problems=tuple(map(_in_words, rapporteur.unfixed_problems(debate))),
         findings=tuple(_in_words(finding) for finding in _findings(debate)),

@@ -12,7 +12,7 @@ from pydantic import Field
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.decision import arguing_sides, seats_of, speakers_by_seat, specs_by_seat
 from debate_orchestrator.core.events import EarlierDebate, Spoke
-from debate_orchestrator.core.phases import CLERK, JUDGE
+from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
@@ -80,9 +80,10 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
 def degradations(debate: DebateState) -> Iterator[Note]:
     """The notes that must stand beside the recommendation and its percentage."""
     if one_agent(debate) and any(turn.speaking for turn in schedule.turns_taken(debate)):
-        yield _warning(
-            DEGRADED, "Degraded: one agent played both sides and the judge, so the two sides are not independent."
-        )
+        taken = schedule.turns_taken(debate)
+        advised = any(t.phase.enabled_by == DECISION_BRIEF and debate.reply(t).spec == model_spec.HOST for t in taken)
+        seats = "both sides, the judge and the rapporteur" if advised else "both sides and the judge"
+        yield _warning(DEGRADED, f"Degraded: one agent played {seats}, so none of them is independent of the others.")
     unjudged = [str(n) for n in range(1, debate.opened.settings.rounds + 1) if tally.has_no_usable_ballot(debate, n)]
     if unjudged:
         yield _warning(DEGRADED, f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
@@ -344,6 +345,8 @@ class RunReport(Part):
     """Whether stand-ins spoke at all."""
     rehearsed_in_part: bool = Field(default=False, exclude=True)
     """Whether people, models or programs spoke beside them."""
+    one_agent: bool = Field(default=False, exclude=True)
+    """Whether it is on record that one agent took every turn."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who took the last of its turns, or is to take the first, as far as that is shown: of a program its name
     alone, with a number where another program has it."""
@@ -368,6 +371,7 @@ def run_report(debate: DebateState) -> RunReport:
         kind=_kind(debate),
         rehearsed=bool(rehearsed_seats(debate)),
         rehearsed_in_part=_has_both_kinds(chain(*_occupants(debate).values())),
+        one_agent=one_agent(debate),
         cast=_public_cast(debate),
         models=_by_seat(debate, lambda reply: (reply.model,)),
         role_names={role: debate.format.name_of(role) for role in debate.active_seats},
@@ -376,6 +380,15 @@ def run_report(debate: DebateState) -> RunReport:
         prompts=dict(sorted(opened.prompts.items())),
         version=opened.version,
     )
+
+
+def author_note(run: RunReport) -> str:
+    """The sentence on who wrote the decision brief."""
+    if run.one_agent:
+        return "The rapporteur wrote this advice after the debate."
+    shares_model = run.kind in ("called", "mixed") and {*run.cast.get(RAPPORTEUR, ())} & {*run.cast.get(JUDGE, ())}
+    note = "The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate"
+    return f"{note}{', with a judge’s model' if shares_model else ''}."
 
 
 def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:

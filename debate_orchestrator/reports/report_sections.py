@@ -11,7 +11,7 @@ from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.verdict import Vote, decided_votes, is_one_judge
 from debate_orchestrator.core.visible_text import Quote, quote_finding
-from debate_orchestrator.reports import decision_brief, reviewers, verdict_text, wording
+from debate_orchestrator.reports import decision_brief, provenance, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED, Citation
 from debate_orchestrator.reports.decision_brief import IssueReport
 from debate_orchestrator.reports.model import ReportModel
@@ -110,7 +110,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         return values
     return values | {
         "mark_text": lambda reason: decision_brief.mark_text(reason, report.dissent or ()),
-        "rapporteur_note": decision_brief.RAPPORTEUR_NOTE,
+        "rapporteur_note": provenance.author_note(report.run),
         "check_outcome": decision_brief.check_outcome(report.shown_decision_brief),
         "split_first_sentence": decision_brief.split_first_sentence,
         "heading": decision_brief.heading,

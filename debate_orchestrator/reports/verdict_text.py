@@ -247,7 +247,7 @@ def _score(score: float | Fraction | None) -> Phrase:
     return phrase("-" if score is None else decimals(Fraction(str(float(score)))))
 
 
-MAX_OPEN = 3
+MAX_OPEN = 2
 """The number of open claims on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""

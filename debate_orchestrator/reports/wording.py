@@ -289,6 +289,18 @@ def names(debate: DebateState, seats: tuple[str, ...]) -> str:
     return and_joined([debate.format.name_of(seat) for seat in seats])
 
 
+MAX_LENGTH = 200
+"""Characters of a text in a line."""
+
+
+def shorten(text: str, maximum: int = MAX_LENGTH) -> str:
+    """A text that is no longer than it may be, cut between words."""
+    if len(text) <= maximum:
+        return text
+    words = text[:maximum].rpartition(" ")[0]
+    return f"{(words or text[:maximum]).rstrip(' ,;:–—-')}…"
+
+
 # What to do next
 
 

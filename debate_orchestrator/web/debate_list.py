@@ -14,9 +14,8 @@ from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.reports import decision_brief
+from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import decision_line
-from debate_orchestrator.reports.html.page import shorten
 from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal, rehearsed_seats
 from debate_orchestrator.storage.journal import read, stated_first_hash
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
@@ -183,7 +182,7 @@ def _row(name: str, changed: int, size: int) -> ListedDebate:
 
 def _topic(debate: DebateState) -> str:
     """The topic in a list. One of thousands of words, which a journal from elsewhere may have, would hide the rest."""
-    return shorten(one_line(debate.opened.settings.topic), _MAX_TOPIC)
+    return wording.shorten(one_line(debate.opened.settings.topic), _MAX_TOPIC)
 
 
 def _badges(debate: DebateState) -> Iterator[str]:

@@ -39,9 +39,9 @@ def render(report: ReportModel) -> str:
     quotes = report.judging.rules.checked_tags
     writer = HtmlWriter(report.turn_places, quotes)
     values = report_sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
-        "title": shorten(one_line(report.topic)) or "Debate",
+        "title": wording.shorten(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
-        "description": shorten(one_line(" / ".join(report.positions.values()))),
+        "description": wording.shorten(one_line(" / ".join(report.positions.values()))),
         "spoken": lambda turn: writer.speech(turn.text),
         "gist": partial(gist, quotes=quotes, scales=report.judging.scales),
         "excerpt": excerpt,
@@ -54,7 +54,7 @@ def render(report: ReportModel) -> str:
         first_screen = verdict_text.first_screen(report)
         outcome = plain_text(first_screen.outcome)
         values |= {
-            "description": shorten(one_line(" ".join([outcome, *first_screen.strength])), 300),
+            "description": wording.shorten(one_line(" ".join([outcome, *first_screen.strength])), 300),
             "first_screen": first_screen,
             "path": partial(_path, report),
             "unsupported": [
@@ -71,10 +71,10 @@ def render_comparison(comparison: Comparison) -> str:
     values = {
         "comparison": comparison,
         "writer": HtmlWriter({}),
-        "title": shorten(topic) or "Debates",
+        "title": wording.shorten(topic) or "Debates",
         "document": "Debate comparison",
         "kind": "debate-comparison",
-        "description": f"{len(comparison.winners)} debates compared: {shorten(topic)}",
+        "description": f"{len(comparison.winners)} debates compared: {wording.shorten(topic)}",
         "note": compare.NOTE,
     }
     return _render_template("compare.html.j2", values)
@@ -110,6 +110,7 @@ def _environment() -> Environment:
         "escaped": escaped_html,
         "reasons": speech,
         "decimals": decimals,
+        "shortened": wording.shorten,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "round_winner": wording.round_winner,
@@ -130,8 +131,6 @@ def _digest() -> str:
     return b64encode(sha256(style().encode()).digest()).decode()
 
 
-MAX_LENGTH = 200
-"""Characters of a text in a line."""
 _SLACK = 80
 """Characters by which a whole text may be longer, rather than be cut for a few words."""
 _SIGNS = re.compile(r"[*`#>|]+|(?<!\w)_+|_+(?!\w)")
@@ -159,7 +158,7 @@ def _vote(turn: TurnReport, scales: VoteScales) -> tuple[str, str]:
         (str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), ""
     )
     vote = f"{wording.counted_ballot_line(turn.parsed_ballot, scales, left_out=turn.left_out)}."
-    return vote, excerpt(reason, MAX_LENGTH - 40)[0]
+    return vote, excerpt(reason, wording.MAX_LENGTH - 40)[0]
 
 
 def _count_states(turn: TurnReport) -> str:
@@ -174,16 +173,8 @@ def _argument(turn: TurnReport) -> str:
     return next((text for text in reversed(texts) if isinstance(text, str) and text.strip()), "")
 
 
-def excerpt(text: str, maximum: int = MAX_LENGTH) -> tuple[str, int]:
+def excerpt(text: str, maximum: int = wording.MAX_LENGTH) -> tuple[str, int]:
     """The beginning of a text on one line, cut between words, and how many words follow it."""
     line = one_line(text)
-    beginning = line if len(line) <= maximum + _SLACK else shorten(line, maximum)
+    beginning = line if len(line) <= maximum + _SLACK else wording.shorten(line, maximum)
     return beginning, sanitize.count_words(line) - sanitize.count_words(beginning) if beginning != line else 0
-
-
-def shorten(text: str, maximum: int = MAX_LENGTH) -> str:
-    """A text that is no longer than it may be, cut between words."""
-    if len(text) <= maximum:
-        return text
-    words = text[:maximum].rpartition(" ")[0]
-    return f"{(words or text[:maximum]).rstrip(' ,;:–—-')}…"
