@@ -123,7 +123,8 @@ def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:
 def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
     """The reason that a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
     if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn_id)):
-        return f"  {event.turn_id}: the reply was rejected: it is not what was asked for."
+        why = "What is wrong with it is in the journal alone, since it may quote the advice."
+        return f"  {event.turn_id}: the reply was rejected. {why}"
     if isinstance(event, Rejected):
         return f"  {event.turn_id}: the reply was rejected: {wording.problems_text(event)}"
     retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."

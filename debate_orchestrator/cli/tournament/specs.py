@@ -21,7 +21,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of, read_mapping
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.numbers import duration
+from debate_orchestrator.util.numbers import duration, plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
@@ -244,11 +244,9 @@ def _estimate_lines(
 ) -> Iterator[str]:
     from debate_orchestrator.providers import pricing
 
-    topics = len({scheduled.topic for scheduled in schedule})
-    yield (
-        f"{expected.debates:,} debates: {len(spec.models)} models, {topics} topics, sides {spec.sides}, "
-        f"format {spec.format}."
-    )
+    topics = plural(len({scheduled.topic for scheduled in schedule}), "topic")
+    debates, models = plural(expected.debates, "debate"), plural(len(spec.models), "model")
+    yield f"{debates}: {models}, {topics}, sides {spec.sides}, format {spec.format}."
     input_tokens, output_tokens = expected.tokens
     yield f"{expected.calls:,} calls, about {input_tokens:,} input and {output_tokens:,} output tokens."
     cost, low, high = expected.cost()
