@@ -190,7 +190,7 @@ def test_the_launcher_says_how_to_get_the_command(tmp_path: Path) -> None:
 PYTHON = """#!/bin/sh
 if [ "$2 $3" = "-m venv" ]; then
   mkdir -p "$4/bin"
-  printf '#!/bin/sh\\n%s\\n' '{pip}' > "$4/bin/python"
+  printf '#!/bin/sh\\n[ "$2" = -c ] && exec test -x "${{0%%/*}}/debate"\\n%s\\n' '{pip}' > "$4/bin/python"
   printf '#!/bin/sh\\necho it ran: $*\\n' > "$4/debate"
   chmod +x "$4/bin/python" "$4/debate"
 fi
