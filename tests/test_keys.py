@@ -23,9 +23,11 @@ from messages_server import Server, serving
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.cast_providers import make_provider
-from debate_orchestrator.providers.provider import call_provider
+from debate_orchestrator.providers.command import environment
+from debate_orchestrator.providers.provider import Permissions, call_provider
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.util.errors import TransientError
+from debate_orchestrator.util.redact import redact
 
 KEY = "sk-ant-0123/456+789=abcdef"
 SETUP = (
@@ -435,6 +437,16 @@ def test_the_environment_of_a_program(given: Callable[..., dict[str, str]]) -> N
     assert {"PATH", "HOME", "LC_TIME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "TZ"} <= set(got)
     assert not {"ANTHROPIC_API_KEY", "AWS_PROFILE", "SSH_AUTH_SOCK", "ANTHROPIC_CONFIG_DIR"} & set(got)
     assert KEY not in json.dumps(got)
+
+
+def test_a_key_that_a_program_is_handed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a program gets in a variable named like a key is a secret, even if it looks like words; paths are none."""
+    values = {"SMTP_PASSWORD_1": "gdsq hwgc suej tdvf", "HANDED_CREDENTIALS": "/srv/key.json", "A_REGION": "eu-west-1"}
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    said = " ".join(values.values())
+    assert redact(said) == said and environment(Permissions(tuple(values))).items() >= values.items()
+    assert redact(said) == "[key] /srv/key.json eu-west-1"
 
 
 @pytest.mark.slow

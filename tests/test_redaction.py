@@ -38,14 +38,7 @@ from debate_orchestrator.providers.provider import OnPiece, call_provider
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import yaml
 from debate_orchestrator.util.errors import TransientError
-from debate_orchestrator.util.redact import (
-    Redactor,
-    StreamRedactor,
-    redact,
-    redact_json,
-    redact_yaml,
-    secrets,
-)
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, redact_yaml, secrets
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.web.runs import StreamedReply
 
@@ -202,13 +195,16 @@ NO_SECRETS = [
     ("A_SECRET", "projects/my-project-123456/secrets/db/versions/12"), ("A_KEY", "https://sso.example/oauth2/v2.0"),
     ("TOKEN_FILE", "ghp_0123456789abcdefgh"), ("SECRET_NAME", "7f1e2a3b4c5d4e7f8091"), ("PWD", "7f1e2a3b4c5d4e7f8091"),
     ("REDIS_URL", "redis://default:password@cache-1:6379"), ("GIT_REMOTE", "ssh://deploy-user-1@git.example/x"),
-    ("A_KEY", ""), ("A_KEY", " \n"), ("A_PASSWORD", "ask me at the meeting at 10"),
+    ("A_KEY", ""), ("A_KEY", " \n"), ("A_PASSWORD", "ask me at the meeting at 10"), ("KEY_ID", "AKIA0123456789AB"),
+    ("A_TOKEN_KIND", "GitHub-iPhone-macOS-OAuth2"), ("SSH_AUTH_SOCK", "/tmp/XyZ12aBcDe/a.47"),
+    ("CONNECTION", "Endpoint=sb://bus-1.example/;SharedAccessKeyName=RootManageSharedAccessKey;Key=none"),
 ]  # fmt: skip
 
 
-def test_what_is_no_secret() -> None:
+def test_what_is_no_secret(tmp_path: Path) -> None:
     """Short values, words, names, numbers, paths, and variables that are not named like keys blank nothing out."""
-    for name, value in NO_SECRETS:
+    (tmp_path / "9aZ0bY1cX8wV7uT6").touch()
+    for name, value in (*NO_SECRETS, ("A_KEY", f"{tmp_path}/9aZ0bY1cX8wV7uT6")):
         assert list(secrets(name, value)) == [], name
 
 
@@ -224,6 +220,11 @@ SECRETS = [
     ("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: gate-123\ny: 1", "gate-123"),
     ("DATABASE_URL", "postgres://me:pass-word-1@db/x", "pass-word-1"), ("A_PROXY", "http://u:p4ssword@p", "p4ssword"),
     ("GIT_REMOTE", "https://ghp_1a2b3c4d5e6f@git.example", "ghp_1a2b3c4d5e6f"),
+    *((name, key, key) for name, key in (
+        ("AWS_SECRET_ACCESS_KEY", "/FvafhdZ3xQm+7LpT9wK1sYb/Rc5Vn2Hj8Gd4U"), ("A_TOKEN", "glpat-ZtWE-yFlcDWg_Wlo_VU5"),
+        *((name, "7f1e2a3b4c5d4e7f8091") for name in ("A_BEARER_TOKEN_BEDROCK", "SECRET_KEY_BASE", "API_TOKEN_2_PROD")),
+    )),
+    ("STORAGE", "AccountName=me;AccountKey=Zk9pQ4rT7vW2yB5dF8h==;EndpointSuffix=x.net", "Zk9pQ4rT7vW2yB5dF8h=="),
     ("DATABASE_URL", "postgres://me:p%40ss%2Dword@host", "p@ss-word"), ("ALL_PROXY", "u:p4ssword@proxy:8", "p4ssword"),
 ]  # fmt: skip
 

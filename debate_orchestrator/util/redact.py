@@ -1,7 +1,8 @@
 """Secrets of the environment, taken out of text before it is shown or written.
 
 A secret is the value of a variable that a key for a model is read from, a value in a `..._CUSTOM_HEADERS`, the
-password in an address, and the value of a variable named like a key (`..._TOKEN`) that is not a name, number or path.
+password in an address or in a connection string, and the value of a variable named like a key (`..._TOKEN`) that is not
+a name, number or path.
 It is searched for as it is, in hexadecimal and in base64, in the text without white space and characters that are not
 seen; then again where escapes of addresses, JSON, markdown and HTML stand for the characters that they mean.
 """
@@ -38,18 +39,27 @@ _SHORTEST_WORD = 16
 """The same for a key of letters alone."""
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
 """Variables of keys for models, before the registry of providers is imported (see `add_variables`)."""
+_LONG_WORDS, _SHORT_WORDS = "KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", "PAT|PWD|JWT|AUTH"
+_ABOUT_KEYS = "FILE|PATH|DIR|NAME|ALIAS|ID|ARN|FINGERPRINT|SOCK"
 _NAMED_LIKE_KEYS = re.compile(
-    r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PAT|_PWD|_JWT|_AUTH)S?(?:_?\d+)?\Z", re.I
+    rf"(?:{_LONG_WORDS}|_(?:{_SHORT_WORDS}))S?(?:_?\d+)?\Z"
+    rf"|(?:\A|_)(?:{_LONG_WORDS}|{_SHORT_WORDS})S?\d*_(?!(?:\w*_)?(?:{_ABOUT_KEYS})S?\Z)",
+    re.I,
 )
+"""Names that end in such a word, and those that have one before what does not say that the value is about a key."""
 _LOGIN = re.compile(r"(?:\A|://|\s)([^/\s:@]*)(?::([^/\s]*))?@")
 """User and password in an address."""
+_FIELD = re.compile(rf"(?:\A|;)\s*\w*(?:{_LONG_WORDS}|PWD|SIGNATURE)\s*=\s*([^;]+)", re.I)
+"""A field of a connection string, as in `;AccountKey=KEY`."""
 _PLACEHOLDERS = {"lm-studio", "no-key", "no-key-required", "not-needed", "not-required", "sk-no-key-required"}
 """The placeholder for a key if a server wants none."""
-_WORD = r"(?:[A-Za-z]{1,20}\d{0,3}|\d+[a-z]{0,2})"
-_ORDINARY = re.compile(
-    rf"{_WORD}?(?:[-_.,:/@+ ]+{_WORD})*[-_.,:/ ]*|(?:~|\.{{1,2}})?/\S*|\w+://\S*|[A-Za-z]:\\\S*|.*\s.*", re.S
-)
-"""Names of hosts, models, files and versions (`eu-west-1`, `gpt-5.1`, `2026-01-02`), paths, addresses, sentences."""
+_LETTERS = r"(?=[A-Za-z]{1,20}(?![A-Za-z]))[A-Z]*[a-z]*(?:[A-Z]+[a-z]{2,})*[A-Z]*"
+"""Letters of a word: their case changes only as in `GitHub`, `eBay` and `macOS`."""
+_WORD = rf"(?:{_LETTERS}\d{{0,3}}|\d+[a-z]{{0,2}})"
+_NAMES = rf"(?:~|{_WORD})?(?:[-_.,:/@+ ]+{_WORD})*[-_.,:/ ]*"
+_ORDINARY = re.compile(rf"{_NAMES}|\w+://\S*|[A-Za-z]:\\\S*|.*\s.*", re.S)
+"""Names of hosts, models, files and versions (`eu-west-1`, `gpt-5.1`, `2026-01-02`), paths of such names, addresses,
+sentences."""
 _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\n""")
 """The text between the words of a value, also of one in JSON."""
 _AFTER_NAME = re.compile(r"[:=&]+")
@@ -69,8 +79,17 @@ def add_secret(value: str) -> None:
 
 def add_variables(keys: Iterable[str]) -> None:
     """Registers environment variables that keys for models are read from."""
-    _key_variables.update(keys)
-    _redactor_of.cache_clear()
+    if new := {*keys} - _key_variables:
+        _key_variables.update(new)
+        _redactor_of.cache_clear()
+
+
+def add_handed_over(names: Iterable[str]) -> None:
+    """Registers those environment variables of a program which are named like keys, and hold no path: the program may
+    print them."""
+    add_variables(
+        name for name in names if _NAMED_LIKE_KEYS.search(name) and not _is_path(os.environ.get(name, "").strip())
+    )
 
 
 def secrets(name: str, value: str) -> Iterator[str]:
@@ -79,6 +98,8 @@ def secrets(name: str, value: str) -> Iterator[str]:
         for user, password in _LOGIN.findall(value):
             yield from filter(_may_be_key, (password, unquote(password)))
             yield from filter(_looks_random, (user, unquote(user)))
+    if ";" in value:
+        yield from filter(_looks_random, map(str.strip, _FIELD.findall(value)))
     if _KEYS.fullmatch(name) or name in _key_variables:
         yield from _keys_in(value)
     elif name.upper().endswith("_CUSTOM_HEADERS"):
@@ -107,7 +128,14 @@ def _may_be_key(value: str) -> bool:
 
 
 def _looks_random(value: str) -> bool:
-    return len(value) >= _SHORTEST_NAMED and not _ORDINARY.fullmatch(value)
+    return len(value) >= _SHORTEST_NAMED and not _ORDINARY.fullmatch(value) and not _is_path(value)
+
+
+def _is_path(value: str) -> bool:
+    """Whether a value is a path of plain names, or one that exists: a key in base64 may begin with a slash."""
+    if not value.startswith(("/", "~/", "./", "../")):
+        return False
+    return bool(_ORDINARY.fullmatch(value)) or os.path.lexists(os.path.expanduser(value))
 
 
 def encoded_forms(secret: str) -> set[str]:
