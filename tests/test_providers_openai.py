@@ -143,6 +143,7 @@ def test_counts() -> None:
         (chunks(TOLD, "PROHIBITED_CONTENT"), "refused", "Hello."),
         (chunks([{"refusal": "I "}, {"refusal": "won't."}]), "refused", "I won't."),
         (chunks([{"reasoning": "hm"}, {"content": "a\ud800b"}], "eos"), "whole", "a?b"),
+        (chunks(TOLD, "null").replace(b"data: [DONE]\n\n", chunks([{"content": "So."}])), "whole", "Hello.So."),
         (chunks(TOLD) + b"data: {half\n\n", "whole", "Hello."),
         (chunks(TOLD)[: -len(b"data: [DONE]\n\n")] + b"data: {half\n\n", "whole", "Hello."),
     ]

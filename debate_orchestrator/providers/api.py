@@ -46,12 +46,12 @@ _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
 _Hook = Callable[[Any], Awaitable[None]]
 _Ended = Literal["whole", "cut", "refused"]
 _WHOLE = (
-    "stop", "stop_sequence", "end_turn", "eos", "eos_token", "end_of_text", "complete", "completed", "normal",
-    "tool_calls", "tool_use", "function_call",
+    "stop", "stop_sequence", "end_turn", "eos", "eos_token", "end_of_text", "endoftext", "complete", "completed", "normal",
+    "finish", "finished", "done", "tool_call", "tool_calls", "tool_use", "function_call",
 )  # fmt: skip
 _CUT = (
-    "length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit",
-    "context_length_exceeded", "model_context_window_exceeded", "pause_turn",
+    "length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "limit",
+    "error_limit", "context_length_exceeded", "model_context_window_exceeded", "pause_turn",
 )  # fmt: skip
 _REFUSED = (
     "content_filter", "content_filtered", "refusal", "safety", "recitation", "prohibited_content", "blocklist", "spii",

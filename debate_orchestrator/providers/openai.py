@@ -201,7 +201,8 @@ class CompletionsReply(api.ApiReply):
         stop = api.field(choice, "finish_reason")
         if stop is not None and not isinstance(stop, str):
             return self._reject("a finish_reason that is not text")
-        self.stop_reason = self.stop_reason or api.short_field(stop)
+        if stop not in ("null", "None"):  # so some servers write that there is none yet
+            self.stop_reason = self.stop_reason or api.short_field(stop)
         return pieces
 
     def _reject(self, why: str) -> list[str]:
