@@ -46,8 +46,8 @@ _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
 _Hook = Callable[[Any], Awaitable[None]]
 _Ended = Literal["whole", "cut", "refused"]
 _WHOLE = (
-    "stop", "stop_sequence", "end_turn", "eos", "eos_token", "end_of_text", "endoftext", "complete", "completed", "normal",
-    "finish", "finished", "done", "tool_call", "tool_calls", "tool_use", "function_call",
+    "stop", "stop_sequence", "end_turn", "eos", "eos_token", "end_of_text", "endoftext", "complete", "completed",
+    "normal", "finish", "finished", "done", "tool_call", "tool_calls", "tool_use", "function_call",
 )  # fmt: skip
 _CUT = (
     "length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "limit",
