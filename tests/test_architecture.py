@@ -68,6 +68,7 @@ PLACES = {
     "protego": ("evidence/fetch.py",),
     "idna": ("evidence/addresses.py",),
     "certifi": ("evidence/fetch.py",),
+    "webencodings": ("evidence/pages.py", "evidence/reader_process.py"),
 }
 """Library to the only files that may import it."""
 

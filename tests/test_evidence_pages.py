@@ -214,6 +214,13 @@ ENCODINGS = [
     ("川".encode("shift_jis"), "Shift_JIS", "川"), (b"gr\xff\xfe", "utf-8", "gr\ufffd\ufffd"),
     ("größer".encode(), "no-such-thing", "größer"), ("größer".encode(), "unicode_escape", "größer"),
     ("größer".encode(), "punycode", "größer"), (b"+AGE-", "utf-7", "+AGE-"), (b"6161", "hex", "6161"),
+    ("川①".encode("cp932"), "Windows-31J", "川①"), ("川①".encode("cp932"), "x-sjis", "川①"),
+    ("שלום".encode("iso8859-8"), "iso-8859-8-i", "שלום"), ("река".encode("mac-cyrillic"), "x-mac-cyrillic", "река"),
+    ("朱镕基".encode("gbk"), "gb2312", "朱镕基"), ("똠방".encode("cp949"), "ks_c_5601-1987", "똠방"),
+    ("“ağaç”".encode("cp1254"), "iso-8859-9", "“ağaç”"), ("ไทย".encode("cp874"), "windows-874", "ไทย"),
+    (b"<meta charset=utf-16>" + "größer".encode(), "", "<meta charset=utf-16>größer"),
+    (b"<!--><meta charset=koi8-r>" + "река".encode("koi8-r"), "", "<!--><meta charset=koi8-r>река"),
+    (b"<!-- <meta charset=koi8-r> -->" + "größer".encode(), "", "<!-- <meta charset=koi8-r> -->größer"),
 ]  # fmt: skip
 
 

@@ -108,7 +108,7 @@ def _line(text: str, maximum: int) -> str:
     return truncate(sanitize.one_line(text), maximum)
 
 
-_NEEDED = ("rapidfuzz", "lxml", "idna", "certifi", "protego")
+_NEEDED = ("rapidfuzz", "lxml", "idna", "certifi", "protego", "webencodings")
 _SUFFIXES: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
 
 

@@ -5,7 +5,6 @@ Nothing of a page is run, so what its scripts would write is not there, and styl
 
 from __future__ import annotations
 
-import codecs
 import re
 import unicodedata
 from typing import Any, NamedTuple
@@ -24,13 +23,7 @@ from debate_orchestrator.util import sanitize
 MAX_LENGTH = 5_000_000
 """Characters of a page that are read."""
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
-_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_LATIN = {"ascii", "iso8859-1", "cp1252"}
-_ENCODINGS = re.compile(
-    r"utf-8|utf-16(-[lb]e)?|iso8859-\d{1,2}|cp125\d|cp874|cp866|koi8-[ru]|mac-roman|shift_jis|cp932|euc_jp|iso2022_jp|"
-    r"gb2312|gbk|gb18030|big5(hkscs)?|cp949|euc_kr|tis-620"
-)
-"""The encodings of pages. Python knows more, including slow ones and some that are not encodings of text."""
+_COMMENT = re.compile(rb"<!(?=--).*?(?:-->|\Z)", re.DOTALL)
 _DATE = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _DATES = (
     "article:published_time", "datepublished", "citation_publication_date", "dc.date.issued", "dc.date", "date",
@@ -349,26 +342,19 @@ def _spaced(text: str | None, is_preformatted: bool) -> str:
 
 
 def decode(body: bytes, charset: str) -> str:
-    """A page's text by its byte order mark, the server, the page, as UTF-8, or as Windows-1252, which fits all."""
-    for begins, name in _BYTE_ORDER_MARKS:
-        if body.startswith(begins):
-            return body[len(begins) :].decode(name, "replace")
-    declared = _META.search(body[:2048])
-    for name in (charset, declared[1].decode("ascii") if declared else ""):
-        if codec := _codec(name):
-            return body.decode(codec, "replace")
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError:
-        return body.decode("cp1252", "replace")
+    """A page's text by its byte order mark, the server, the page, as UTF-8, or as Windows-1252, which fits all. The
+    names of encodings mean what they mean to browsers."""
+    import webencodings  # type: ignore[import-untyped]
 
-
-def _codec(name: str) -> str:
-    """Python's name of an encoding that pages have; "" if it is none."""
-    try:
-        codec = codecs.lookup(name).name if name else ""
-    except (LookupError, ValueError):
-        return ""
-    if codec in _LATIN:
-        return "cp1252"
-    return codec if _ENCODINGS.fullmatch(codec) else ""
+    encoding = webencodings.lookup(charset)
+    if encoding is None and (declared := _META.search(_COMMENT.sub(b"", body[:2048]))):
+        encoding = webencodings.lookup(declared[1].decode("ascii"))
+        if encoding and encoding.name.startswith("utf-16"):  # ASCII was read, so it is not
+            encoding = webencodings.UTF8
+    if encoding is None:
+        try:
+            return body.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            encoding = webencodings.lookup("windows-1252")
+    text: str = webencodings.decode(body, encoding)[0]
+    return text

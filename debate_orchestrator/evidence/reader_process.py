@@ -23,6 +23,7 @@ def main() -> None:
     """Reads, compares and prints; where a library can't be loaded or the page can't be read, prints why instead."""
     try:
         import lxml.html  # type: ignore[import-untyped]  # noqa: F401 - imported before `confine` blocks imports
+        import webencodings  # type: ignore[import-untyped]  # noqa: F401
         from rapidfuzz import fuzz  # noqa: F401
     except Exception as error:  # a broken installation breaks in its own way
         reason = f"{type(error).__name__}: {error}".rstrip(".")
