@@ -273,7 +273,7 @@ def server(plain_server: Server) -> Server:
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals of ratings, where a test does not look at their exact ends, are made of few draws."""
-    monkeypatch.setattr("debate_orchestrator.tournament.ratings._DRAW_COUNT", 20)
+    monkeypatch.setattr("debate_orchestrator.tournament.ratings._RESAMPLE_COUNT", 20)
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.terminal.asking import Asker, Line, Question, Quit
 from debate_orchestrator.terminal.drafts import Drafts
-from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit
 from debate_orchestrator.terminal.turn import PersonTurn
 
 T = TypeVar("T")
@@ -27,11 +27,11 @@ PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge":
 
 
 @contextmanager
-def typing_terminal(*keys: str, columns: int = 100) -> Iterator[tuple[Prompter, Screen]]:
-    """A prompter, and its screen, at which exactly these keys are pressed, and then nothing more."""
+def typing_terminal(*keys: str, columns: int = 100) -> Iterator[tuple[Asker, Screen]]:
+    """A asker, and its screen, at which exactly these keys are pressed, and then nothing more."""
     screen = Screen(columns)
     with keys_input("".join(keys)) as pipe:
-        yield Prompter(pipe, screen), screen
+        yield Asker(pipe, screen), screen
 
 
 def lines(*answers: str) -> str:
@@ -39,7 +39,7 @@ def lines(*answers: str) -> str:
     return "".join(answer + ENTER for answer in answers)
 
 
-class Script(Prompter):
+class Script(Asker):
     """A terminal at which things are typed beforehand: a text, or an exception. What is shown is kept."""
 
     def __init__(self, *typed: str | Exception):
@@ -82,11 +82,11 @@ def due(turn: str, **setup: Any) -> DebateState:
     return fold(play_events(until=turn, **({"cast": PEOPLE, "rounds": 2} | setup)))
 
 
-def taken(turn: str, prompter: Any, folder: Path, debate: DebateState | None = None, **setup: Any) -> PersonTurn:
+def taken(turn: str, asker: Any, folder: Path, debate: DebateState | None = None, **setup: Any) -> PersonTurn:
     """That turn, taken by the person who is there."""
     debate = debate or due(turn, **setup)
     one = schedule.turn(debate, turn)
-    return PersonTurn(debate, one, brief(debate, one), prompter, Drafts(str(folder / "r.drafts")))
+    return PersonTurn(debate, one, brief(debate, one), asker, Drafts(str(folder / "r.drafts")))
 
 
 def run(coming: Awaitable[T]) -> T:

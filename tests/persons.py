@@ -21,7 +21,7 @@ from debate_orchestrator.providers.discovery import FoundModels, ModelSource
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.prompt import Prompter, Quit
+from debate_orchestrator.terminal.asking import Asker, Quit
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util.terminal_text import Postponed
 
@@ -100,12 +100,12 @@ def keys_input(keys: str) -> Iterator[PipeInput]:
 
 
 @contextmanager
-def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Prompter, Screen]]:
+def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Asker, Screen]]:
     """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
     nothing more comes."""
     screen = Screen(columns)
     with keys_input("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys)) as pipe:
-        yield Prompter(pipe, screen), screen
+        yield Asker(pipe, screen), screen
 
 
 class SetupResult(NamedTuple):
@@ -135,7 +135,7 @@ def run_setup(
     check: Callable[[SetupState], DebateFiles] = no_check,
     columns: int = 80,
     goes_on: bool = False,
-    script: Prompter | None = None,
+    script: Asker | None = None,
     **options: Any,
 ) -> SetupResult:
     """A conversation in the working directory, in which these keys are typed, or at the terminal of a `script`; afresh

@@ -24,7 +24,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PLACES = {
     "anthropic": ("providers/anthropic.py",),
     "openai": ("providers/openai.py",),
-    "prompt_toolkit": ("terminal/prompt.py",),
+    "prompt_toolkit": ("terminal/asking.py",),
     "yaml": ("util/yaml.py",),
     "starlette": (
         "web/dashboard.py",

@@ -22,7 +22,7 @@ from debate_orchestrator.engine.debate import DebateSession, create_debate, driv
 from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal import asking
 
 J = "r.journal.jsonl"
 RUN = ("run", *STATED, "--output=r.md")
@@ -103,7 +103,7 @@ class Keyboard:
 def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """c holds the debate however early it is pressed: also while the list is still being put on record."""
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
-    monkeypatch.setattr(prompt, "Prompter", lambda: Script("First?\nSecond?"))
+    monkeypatch.setattr(asking, "Asker", lambda: Script("First?\nSecond?"))
 
     async def hold(session: DebateSession) -> DebateState:
         controls = Controls(session, None, lambda opened, event: None)
@@ -130,7 +130,7 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
     """f asks to whom and what; the question is on record and heard, and no call is started meanwhile. Ctrl-C there
     leaves the debate paused, and records nothing."""
     typed = [Script("b", "Is it dear?"), Script("a")]
-    monkeypatch.setattr(prompt, "Prompter", lambda: typed.pop(0))
+    monkeypatch.setattr(asking, "Asker", lambda: typed.pop(0))
     seats = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
 
     async def hold(session: DebateSession) -> DebateState:

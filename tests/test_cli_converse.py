@@ -13,7 +13,7 @@ from persons import CTRL_C, SETUP, typing
 
 from debate_orchestrator.cli import main
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal import asking
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 
@@ -26,7 +26,7 @@ class Person:
 
     def __call__(self, *arguments: str, keys: tuple[str, ...]) -> tuple[CommandResult, str]:
         with typing(*keys) as (terminal, screen), self._patch.context() as patch:
-            patch.setattr(prompt, "Prompter", lambda stream=None: terminal)
+            patch.setattr(asking, "Asker", lambda stream=None: terminal)
             for stream in (sys.stdin, sys.stdout):
                 patch.setattr(stream, "isatty", lambda: True)
             with pytest.raises(SystemExit) as ended:

@@ -13,7 +13,7 @@ from debate_orchestrator.core.events import BriefSent, Rejected, Reopened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.debate import audience_question
+from debate_orchestrator.engine.debate import floor_question
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import brief
@@ -82,7 +82,7 @@ def test_a_question_that_waits_is_not_put_again(opened: Run) -> None:
 
 def test_an_early_end(opened: Run) -> None:
     """The phase under way is finished, then the verdict is due; the report tells that it was ended early."""
-    ran = opened("close", J)
+    ran = opened("end", J)
     assert ran.out.startswith("Ended early, after Opening Statement of round 1. Due now: 1.opening.b.")
     step = opened("step", J, "--json").json
     scripted_replies.answer(step["turns"])
@@ -97,7 +97,7 @@ def test_an_early_end(opened: Run) -> None:
 def test_a_finished_debate(debate: Run, answers: Path) -> None:
     """Neither is there anything to ask or to end when it is over. Where it is judged again, judges alone are asked."""
     place_finished_debate(debate)
-    assert [debate("close", J).code, debate("floor", J, WHY).code] == [2, 2]
+    assert [debate("end", J).code, debate("floor", J, WHY).code] == [2, 2]
     debate("judge", J, "--judge", "host", "--output", "again.md")
     ran = debate("floor", "again.journal.jsonl", WHY, "--to", "a")
     assert ran.code == 2 and "the speeches are on record, so no side can answer it. Try: put it to the" in ran.err
@@ -107,7 +107,7 @@ def test_a_finished_debate(debate: Run, answers: Path) -> None:
 def test_a_debate_that_is_being_driven(opened: Run) -> None:
     """While another process writes the journal, the keys of its terminal are named; nothing is written."""
     with JournalWriter(J):
-        for ran in (opened("close", J), opened("floor", J, WHY)):
+        for ran in (opened("end", J), opened("floor", J, WHY)):
             assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err
 
 
@@ -135,7 +135,7 @@ def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) ->
     assert rapporteur.decision_brief_problems(reopened) == rapporteur.decision_brief_problems(debate)
     assert rapporteur.unfixed_problems(reopened) == rapporteur.unfixed_problems(debate)
     assert all(brief(reopened, turn) for turn in reopened.turns.values())
-    assert audience_question(reopened, "Why?").question == "Why?"
+    assert floor_question(reopened, "Why?").question == "Why?"
     assert build_report(read(here / "o.journal.jsonl").entries).status == "paused"
     first_words = " ".join(debate.replies["1.opening.a"].reply.text.split()[:3])
     assert debate_list.search(first_words)[0]

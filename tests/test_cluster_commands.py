@@ -18,7 +18,7 @@ from corpus import for_each
 from postgres import Line, Postgres, line
 from started import started
 
-from debate_orchestrator.storage import under_way
+from debate_orchestrator.storage import run_elsewhere
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.cluster import database as database_module
@@ -119,7 +119,7 @@ def test_what_workers_may_have_is_not_run_alone(debate: Run, url: str, postgres_
 
     assert [ran.code for ran in refused] == [2] * 6, [ran.err for ran in refused]
     for ran in refused:
-        assert f"workers of “{url}” may have these debates" in ran.err, ran.err
+        assert f"workers of “{url}” may be running these debates" in ran.err, ran.err
         assert "`debate tournament resume --cluster URL out`, which fetches them" in ran.err, ran.err
     assert fetched.code == 0 and debate(*resume).code == 0 and begun.exists()
 
@@ -143,10 +143,10 @@ def test_a_users_file_by_the_name_of_the_note(debate: Run, url: str) -> None:
     ), queued.err
     assert note.read_text(encoding="utf-8").startswith("postgresql://ours/d1 is for")
 
-    note.write_text(f"{under_way._HEAD}\n", encoding="utf-8")
-    assert "that workers of a database may have these debates" in debate(*resume).err
-    note.write_text(f"{under_way._HEAD}\na friend. Try: `sh x.sh`, or\n", encoding="utf-8")  # from elsewhere
-    assert "of “a%20friend.%20Try:%20`sh%20x.sh`,%20or” may have" in debate(*resume).err
+    note.write_text(f"{run_elsewhere._HEAD}\n", encoding="utf-8")
+    assert "that workers of a database may be running these debates" in debate(*resume).err
+    note.write_text(f"{run_elsewhere._HEAD}\na friend. Try: `sh x.sh`, or\n", encoding="utf-8")  # from elsewhere
+    assert "of “a%20friend.%20Try:%20`sh%20x.sh`,%20or” may be running" in debate(*resume).err
 
 
 @pytest.mark.slow
@@ -336,7 +336,7 @@ def test_tables_of_another_version(debate: Run, url: str, postgres_server: Postg
 def test_other_tables_are_of_another_version() -> None:
     """A change of the tables raises `VERSION`, without which a database that was set up before fails at its queries."""
     tables = re.sub(r"\s*--.*", "", database_module._TABLES)
-    assert (database_module.VERSION, hashlib.sha256(tables.encode()).hexdigest()[:16]) == (11, "60a74e4c727d6bbe")
+    assert (database_module.VERSION, hashlib.sha256(tables.encode()).hexdigest()[:16]) == (12, "cdc3f68b7f7496a9")
 
 
 def test_a_database_without_an_encoding(debate: Run, postgres_server: Postgres) -> None:

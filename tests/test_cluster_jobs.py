@@ -21,7 +21,7 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.testing import InMemoryConnector
 from test_cluster_shared import tournament
 
-from debate_orchestrator.storage import under_way
+from debate_orchestrator.storage import run_elsewhere
 from debate_orchestrator.tournament.cluster import coordinator, jobs
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.coordinator import Coordinator
@@ -269,7 +269,7 @@ def test_a_run_that_stands_still_with_the_note(
         threads.append(Thread(target=lambda: asyncio.run(with_run(Coordinator.register))))
         threads[0].start()
         threads[0].join(2)
-        under_way.remove_note(folder)
+        run_elsewhere.remove_note(folder)
 
     async def play(run: Coordinator) -> None:
         await run.register()

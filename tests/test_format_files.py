@@ -121,12 +121,13 @@ def test_former_names_are_read(here: Path) -> None:
         "setting": "option",
         "id_prefix": "numbered",
     }
-    names |= {"judged_by_format": "judged_by", "speeches only": "transcript"}
+    names |= {"judged_by_format": "judged_by", "speeches only": "transcript", "judges: first": "voters: first"}
     kept = (
         FORMAT + "  list: {points: {kind: list, id_prefix: P, when: {setting: [issues]}, fields: {x: {kind: text}}}}\n"
     )
     kept += "report: speeches only\njudged_by_format: mine\n"
-    kept = kept.replace("    order: simultaneous\n", "    order: simultaneous\n    enabled_by: each round\n", 1)
+    order = "    order: simultaneous\n"
+    kept = kept.replace(order, f"{order}    enabled_by: each round\n    judges: first judge\n", 1)
     text, rubric, speech = kept, RUBRIC, "{{ words }} {{ turn.phase.words }} {{ labels.persisted }}"
     for name, former in names.items():
         text, rubric = (re.sub(rf"\b{name}\b", former, file) for file in (text, rubric))
@@ -145,7 +146,7 @@ def test_what_a_digest_names_outlives_a_renaming() -> None:
         parts: tuple[FrozenModel, ...] = ()
 
     class Now(FrozenModel):
-        model_config = formerly(max_words="words")
+        model_config = formerly(max_words="words most_words")
 
         about: str = ""
         rounds: int = 1

@@ -207,7 +207,7 @@ def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None
     assert f'<p class="event">{degraded}</p>' in page.partition('<figure class="strip">')[0]
     assert f"<li>{degraded}</li>" not in page.partition('<ul class="weak">')[2].partition("</ul>")[0]
     assert degraded in done["summary"] and degraded in debate("replay", J, "--no-pace").out
-    assert "degraded" in debate_list.row("report").badges
+    assert "degraded verdict" in debate_list.row("report").badges
     assert blocks.outcome(fold(entry.event for entry in read(J).entries))[0] == degraded
 
 

@@ -154,7 +154,7 @@ def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPa
 def test_dollars_are_reserved_and_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A debate's cap counts until its cost is known, for all debates and for each day until it ends; what it spent on
     earlier days does not count for a day on which it goes on. What costs nothing is always admitted."""
-    permitted, earlier = rules(max_cost=3.0, max_cost_per_day=1.5), Charge(1.25, 1.0, "2030-01-01")
+    permitted, earlier = rules(max_cost_in_total=3.0, max_cost_per_day=1.5), Charge(1.25, 1.0, "2030-01-01")
     counted = VisitorLimits(permitted, {"old": earlier})
     monkeypatch.setattr(visitor_limits, "today", lambda: "2030-01-02")
     assert counted.full({}, 1.0) is None
@@ -195,14 +195,14 @@ def test_money_is_counted_before_a_debate_begins(here: Path, monkeypatch: pytest
             named = [line for line in visitor.log if "so it is not continued" in line]
             return [len(queued), len(named), *statuses]
 
-    assert codes("one", "one", "two", max_cost=0.6) == [2, 0, 303, 503, 303]
-    assert codes("one", "two", max_cost=0.6) == [3, 0, 503, 303]
-    assert codes("one", max_cost=9.0, max_cost_per_day=0.8) == [4, 0, 303]
-    assert codes("one", max_cost=9.0, max_cost_per_day=0.8) == [4, 0, 429]
+    assert codes("one", "one", "two", max_cost_in_total=0.6) == [2, 0, 303, 503, 303]
+    assert codes("one", "two", max_cost_in_total=0.6) == [3, 0, 503, 303]
+    assert codes("one", max_cost_in_total=9.0, max_cost_per_day=0.8) == [4, 0, 303]
+    assert codes("one", max_cost_in_total=9.0, max_cost_per_day=0.8) == [4, 0, 429]
     a_day_later(monkeypatch)
-    assert codes("one", max_cost=9.0, max_cost_per_day=0.8) == [4, 0, 429], "both may be spent today"
-    assert codes("one", max_cost=9.0, max_cost_per_day=0.7) == [3, 1, 429], "the second one does not fit today"
-    assert codes("one", max_cost=9.0, max_cost_per_day=1.2) == [5, 0, 303]
+    assert codes("one", max_cost_in_total=9.0, max_cost_per_day=0.8) == [4, 0, 429], "both may be spent today"
+    assert codes("one", max_cost_in_total=9.0, max_cost_per_day=0.7) == [3, 1, 429], "the second one does not fit today"
+    assert codes("one", max_cost_in_total=9.0, max_cost_per_day=1.2) == [5, 0, 303]
 
 
 def test_a_debate_that_stops_over_its_cap_counts_whole(
@@ -226,7 +226,7 @@ def test_a_debate_that_stops_over_its_cap_counts_whole(
 def test_a_form_that_comes_twice_starts_one_debate(here: Path) -> None:
     """A form that comes again while its topic is looked at, and later, leads to the debate that it began. Another
     topic begins another."""
-    with visiting_public(rules(moderation="sleep 0.3")) as visitor, ThreadPoolExecutor(2) as clicks:
+    with visiting_public(rules(screening="sleep 0.3")) as visitor, ThreadPoolExecutor(2) as clicks:
         (form_key,) = re.findall(r'name="form_key" value="(\w{32})"', visitor.get("/").text)
         form = {**TOPIC, "form_key": form_key}
         twice = [clicks.submit(visitor.start, form) for _ in range(2)]

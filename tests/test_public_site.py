@@ -230,7 +230,7 @@ def test_a_program_may_refuse_a_topic(here: Path, monkeypatch: pytest.MonkeyPatc
         "if 'gossip' in topic: print('No <b>gossip</b> by zebra7crossing:', topic); sys.exit(1)\n",
         encoding="utf-8",
     )
-    with visiting_public(rules(moderation=f"{sys.executable} {program}")) as visitor:
+    with visiting_public(rules(screening=f"{sys.executable} {program}")) as visitor:
         visitor.started()
         refused = visitor.start({"topic": "Is gossip; touch hunter2hunter good?"})
         assert "No <b>gossip</b> by [key]: Is gossip; touch hunter2hunter good?" in plain(refused.text)
@@ -324,14 +324,14 @@ def test_only_what_an_offer_permits_goes_on(here: Path, monkeypatch: pytest.Monk
         "claim": {**free, "format": "claim", "rounds": 1},
         "paid": {**PAID, "max_cost": 1.0},
     }
-    with visiting_public(rules(offers=offers, max_cost=1.0)) as visitor:
+    with visiting_public(rules(offers=offers, max_cost_in_total=1.0)) as visitor:
         for offer in offers:
             visitor.started(offer=offer, rounds="1" if offer == "claim" else "2")
     offer_of = dict(zip(queued, offers, strict=True))
 
     def continued(**changes: Any) -> set[str]:
         queued.clear()
-        with visiting_public(rules(**{"max_cost": 1.0, **changes})) as visitor:
+        with visiting_public(rules(**{"max_cost_in_total": 1.0, **changes})) as visitor:
             assert len(visitor.log) == len(offers) - len(queued)
             assert all("so it is not continued" in line for line in visitor.log)
         return {offer_of[path] for path in queued}
@@ -343,7 +343,7 @@ def test_only_what_an_offer_permits_goes_on(here: Path, monkeypatch: pytest.Monk
     assert continued(offers={**offers, "plain": {**free, "mirror": True}}) == set(offers) - {"plain"}
     assert continued(offers={**offers, "paid": {**PAID, "max_cost": 0.5}}) == set(offers) - {"paid"}
     assert continued(offers={**offers, "paid": {**PAID, "max_cost": 2.0}}) == set(offers)
-    assert continued(offers=offers, max_cost=0.5) == set(offers) - {"paid"}
+    assert continued(offers=offers, max_cost_in_total=0.5) == set(offers) - {"paid"}
     record_alone(next(iter(offer_of)), lambda debate: Reassigned(seat="judge", specs=("openai:gpt-5.1",)))
     assert continued(offers=offers) == set(offers) - {"plain"}
     own.write_text("extends: adversarial\ntitle: Shorter\n", encoding="utf-8")
@@ -420,8 +420,8 @@ GOOD: dict[str, Any] = {"offers": {"one": REHEARSAL}}
         ({"offers": {"one": {**REHEARSAL, "rounds": 99}}}, "offers.one.rounds"),
         ({"offers": {"one": {**REHEARSAL, "topic": "x"}}}, "offers.one.topic: 'topic' is not a key here"),
         ({"offers": {"one": PAID}}, "offers.one.max_cost: there is none"),
-        ({"offers": {"one": {**PAID, "max_cost": 0.5}}}, "max_cost: there is none"),
-        ({"offers": {"one": {**PAID, "free": True}}, "max_cost": 1}, "costs money"),
+        ({"offers": {"one": {**PAID, "max_cost": 0.5}}}, "max_cost_in_total: there is none"),
+        ({"offers": {"one": {**PAID, "free": True}}, "max_cost_in_total": 1}, "costs money"),
         ({**GOOD, "concurrency": 0}, "concurrency: 0 should be greater"),
         ({**GOOD, "listed": "yes"}, "listed: 'yes' should be true or false"),
         ({**GOOD, "que": 3}, "Did you mean 'queue'"),
@@ -448,9 +448,9 @@ def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     content = parse_mapping(page.partition("```yaml\n")[2].partition("```")[0], "site.yaml")
     permitted = parse_rules(content)
 
-    assert (permitted.max_cost, permitted.max_cost_per_day, permitted.debates_per_visitor) == (50.0, 5.0, 3)
+    assert (permitted.max_cost_in_total, permitted.max_cost_per_day, permitted.debates_per_visitor) == (50.0, 5.0, 3)
     assert permitted.offers["rehearsal"].rehearsal and permitted.offers["quick"].max_cost == 0.4
-    assert risks_of(content) == ()
+    assert risks_of(content) == () and len(risks_of({"moderation": "true"})) == 1  # a former name
 
 
 def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
@@ -459,12 +459,12 @@ def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
     Path("other").mkdir()
     Path("other/format.yaml").write_text("password: hunter2\n", encoding="utf-8")
     offer = spoken_by("command:true --loud", format="./other")
-    Path("site.yaml").write_text(json.dumps({"offers": {"one": offer}, "moderation": "true --hard"}), encoding="utf-8")
+    Path("site.yaml").write_text(json.dumps({"offers": {"one": offer}, "screening": "true --hard"}), encoding="utf-8")
 
     ran = debate("serve", "--public", "site.yaml", "--no-browser", "--port", "0")
 
     assert ran.code == 2 and "true --loud" in ran.err and "--trust" in ran.err and "password" not in ran.err
-    assert f"moderation: the program true --hard (in {here})" in ran.err
+    assert f"screening: the program true --hard (in {here})" in ran.err
     assert "password: " in debate("serve", "--public", "site.yaml", "--no-browser", "--port", "0", "--trust").err
 
 

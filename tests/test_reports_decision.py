@@ -134,7 +134,7 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
     model = adversarial(script, rounds=2, cast=cast, issues=True, brief=True)
     text, html = markdown.render(model), page.render(model)
     outcome = "The check of this brief found 1 problem, and it was written again."
-    assert model.decision_brief and model.decision_brief.findings == (f"Reason 2, consideration: {fault['problem']}",)
+    assert model.decision_brief and model.decision_brief.faults == (f"Reason 2, consideration: {fault['problem']}",)
     assert text.count(outcome) == html.count(outcome) == 2 and "It&#39;s measured &lt;i&gt;nowhere" in html
     for told in (text, html):
         assert "Held when it was challenged; still in dispute (C1)." in told

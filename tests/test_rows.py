@@ -25,7 +25,7 @@ from wcwidth import wcwidth
 
 from debate_orchestrator.cli import ballot
 from debate_orchestrator.cli.output import print_document, print_quoted, print_result, print_status
-from debate_orchestrator.terminal.prompt import Prompter
+from debate_orchestrator.terminal.asking import Asker
 from debate_orchestrator.util.log import log_error, log_line, print_log_records
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.util.terminal_text import lay_out, padded, rows, shortened, width_of, wrap
@@ -132,7 +132,7 @@ def test_no_line_leaves_its_indent(way: str, said: str, joins: bool, monkeypatch
     monkeypatch.setattr(sys, "stdout" if way in ("print_result", "print_document") else "stderr", shell)
     if way == "show":
         stream = StringIO()
-        Prompter(DummyInput(), Vt100_Output(stream, lambda: Size(rows=24, columns=80), term="dumb")).show(*lines)
+        Asker(DummyInput(), Vt100_Output(stream, lambda: Size(rows=24, columns=80), term="dumb")).show(*lines)
         shell.write(stream.getvalue())
     elif way == "print_document":
         print_document("\n".join([*lines, ""]))
@@ -171,7 +171,7 @@ def test_a_debate_in_a_pager(here: Path, monkeypatch: pytest.MonkeyPatch, joins:
     monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("PAGER", raising=False)
     output = Vt100_Output(StringIO(), lambda: Size(rows=24, columns=80), term="dumb")
-    ballot._show(Prompter(DummyInput(), output), "\n".join(f"> {line}" for line in WIDER_THAN_THEY_LOOK))
+    ballot._show(Asker(DummyInput(), output), "\n".join(f"> {line}" for line in WIDER_THAN_THEY_LOOK))
     shell = Shell(80, joins=joins)
     shell.write(Path("paged").read_text(encoding="utf-8"))
 

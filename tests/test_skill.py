@@ -85,7 +85,7 @@ def test_no_permitted_prefix_reaches_other_files(debate: Run, here: Path, monkey
     for name in [*names, "CLAUDE.md", "x.md", "x.sh", "CLAUDE.yaml", "agents.json", "commands/x.yaml", "../x.yml", ""]:
         told = debate("ask", name, "topic=Is tea good; touch ~/x").json["complaints"]
         assert len(told) == 1 and "debate.yaml" in told[0], (name, told)
-        for verb in (("step", name), ("floor", name, "Is it?"), ("close", name)):
+        for verb in (("step", name), ("floor", name, "Is it?"), ("end", name)):
             assert debate(*verb, "--json").code == 2, (verb, name)
     assert sorted([*here.rglob("*"), *home.rglob("*")]) == before
 

@@ -11,7 +11,7 @@ from human_turns import Script
 from persons import BACK, BEST, TOPIC, SetupResult, run_setup
 
 from debate_orchestrator.providers.discovery import FoundModels, ModelSource
-from debate_orchestrator.terminal.prompt import Prompter, Question
+from debate_orchestrator.terminal.asking import Asker, Question
 from debate_orchestrator.util.terminal_text import Back
 
 CLAUDE = ModelSource(spec="command:claude -p", ready=True, about="claude is installed")
@@ -77,8 +77,8 @@ def test_models_of_earlier_setups_complete(here: Path, monkeypatch: pytest.Monke
     """Tab completes a model that was named in an earlier setup, and none that was refused."""
     cast("martian:x", "ollama:named-before")
     asked = list[Question]()
-    ask: Callable[..., str] = Prompter.ask_now
-    monkeypatch.setattr(Prompter, "ask_now", lambda *given: asked.append(given[1]) or ask(*given))
+    ask: Callable[..., str] = Asker.ask_now
+    monkeypatch.setattr(Asker, "ask_now", lambda *given: asked.append(given[1]) or ask(*given))
     cast("seats", "human")
 
     for question in asked[1:]:

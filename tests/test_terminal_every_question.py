@@ -14,9 +14,9 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.reports.reviews import ReviewForm, new_ballot, review_texts
+from debate_orchestrator.terminal.asking import Quit
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
-from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.turn import SpeechEditor, TerminalPeople
 from debate_orchestrator.util.errors import Paused
 

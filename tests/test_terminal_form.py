@@ -12,7 +12,7 @@ from human_turns import Script, lines, run, taken, typing_terminal
 from persons import BACK
 
 from debate_orchestrator.terminal import drafts
-from debate_orchestrator.terminal.prompt import Question, Quit, matching_choice
+from debate_orchestrator.terminal.asking import Question, Quit, matching_choice
 from debate_orchestrator.terminal.turn import TurnForm
 from debate_orchestrator.util.terminal_text import Back
 

@@ -29,7 +29,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.terminal import live
-from debate_orchestrator.terminal.display import SIDES
+from debate_orchestrator.terminal.display import SIDE_STYLES
 
 
 @pytest.mark.parametrize("columns", [40, 80, 160])
@@ -245,7 +245,7 @@ def test_a_ballot() -> None:
         "Argument quality 8 | 6.5; Use of evidence 8 | 6.5; Directness of rebuttals 8 |",
         "        6.5",
     ]
-    assert [row.spans[0].style for row in rows[:2]] == list(SIDES)
+    assert [row.spans[0].style for row in rows[:2]] == list(SIDE_STYLES)
 
 
 def test_no_judges_reason_passes_for_scores() -> None:

@@ -12,8 +12,8 @@ from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, adversarial_entries, entries_of, review_form
 
 from debate_orchestrator.reports.reviews import ReviewForm, new_ballot, review_texts
+from debate_orchestrator.terminal.asking import Quit
 from debate_orchestrator.terminal.form import ReviewBallotForm
-from debate_orchestrator.terminal.prompt import Quit
 
 ONE = review_form(adversarial_entries(rounds=1))
 WHOLE = ("no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.", "")

@@ -29,7 +29,7 @@ from persons import (
 from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.setup.state import SetupState, load
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.prompt import Quit
+from debate_orchestrator.terminal.asking import Quit
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.terminal_text import Back, Postponed

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.terminal import drafts
+from debate_orchestrator.terminal.asking import Quit
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
-from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.turn import SpeechEditor
 from debate_orchestrator.util.errors import BadFile
 

@@ -56,14 +56,14 @@ def work_of(monkeypatch: pytest.MonkeyPatch, maximum: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("share", "draws", "note"),
-    [(0.5, range(20, 150), "draws instead of 200"), (0.02, range(1), "there are no intervals")],
+    ("share", "resamples", "note"),
+    [(0.5, range(20, 150), "resamples instead of 200"), (0.02, range(1), "there are no intervals")],
 )
-def test_votes_that_take_much_work_have_fewer_draws(
-    share: float, draws: range, note: str, monkeypatch: pytest.MonkeyPatch
+def test_votes_that_take_much_work_have_fewer_resamples(
+    share: float, resamples: range, note: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All fits together evaluate no more cells than are allowed, and a note says that draws are missing. Strengths are
-    those of all votes."""
+    """All fits together evaluate no more cells than are allowed, and a note says that resamples are missing. Strengths
+    are those of all votes."""
     debates, ballots = votes(40)
     rows = Rows(debates, ballots)
     cells = work_of(monkeypatch, 10**9)
@@ -74,8 +74,8 @@ def test_votes_that_take_much_work_have_fewer_draws(
     ratings = rate(rows)
 
     assert sum(cells) <= maximum
-    assert whole is not None and ratings.fit is not None and whole.draws == 200
-    assert ratings.fit.draws in draws and any(note in one for one in ratings.notes)
+    assert whole is not None and ratings.fit is not None and whole.resamples == 200
+    assert ratings.fit.resamples in resamples and any(note in one for one in ratings.notes)
     assert [one.strength for one in ratings.fit.strengths] == [one.strength for one in whole.strengths]
 
 

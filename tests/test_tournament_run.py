@@ -151,13 +151,13 @@ def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
 
 
 def test_ballots_are_asked_for_again(server: Server) -> None:
-    """A debate of which no ballot can be used stays undone; once judges answer, `retry_failed` and a plain run complete
-    it without another speech."""
+    """A debate of which no ballot can be used stays undone; once judges answer, `retry_undecided` and a plain run
+    complete it without another speech."""
     held = small_tournaments.tournament(**PAIR, judges={"from": JUDGES[:1], "panel": 1})
     server.say = lambda request: "no ballot" if asked_of(request) else small_tournaments.replied(request)
     run = small_tournaments.run_tournament(held)
     server.say = small_tournaments.replied
-    again = small_tournaments.run_tournament(held, retry_failed=True)
+    again = small_tournaments.run_tournament(held, retry_undecided=True)
 
     assert statuses(run) == ["stopped"] and statuses(again) == ["complete"]
     assert sum(isinstance(event, Spoke) for event in events_of(held)) == 6
@@ -355,7 +355,7 @@ def test_a_folder_of_an_earlier_version(here: Path) -> None:
     assert (held.spec.lengths["opening"].max_words, held.spec.limits["anthropic"].concurrency) == (450, 100)
     assert held.spec.settings["until_no_new_ground"]
     # By which its consent is kept, and a database knows it: no name of today is in it.
-    assert (VERSION, folder.identity(held.spec)) == (11, "e316eb5a575a1537")
+    assert (VERSION, folder.identity(held.spec)) == (12, "e316eb5a575a1537")
     assert [debate.id for debate in held.schedule] == ["night-trains-9b695f74e2a93346", "night-trains-ba473d98e35da9d6"]
     spec = Path("held/tournament.json")
     spec.write_text(spec.read_text().replace('"at_once": 100', '"concurrency": 5, "at_once": 100'))

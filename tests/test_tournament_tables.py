@@ -229,7 +229,7 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     found = tables_of(debates, ballots)
 
     assert [(row["pro"], row["con"], row["total"]) for row in found["judge_side_preference"]] == [(1, 0, 1)] * 2
-    assert {row["votes"] for row in found["persuasion"]} == {1}
+    assert {row["votes"] for row in found["votes_by_judge_and_debater"]} == {1}
     assert {row["samples"] for row in found["dimension_means"]} == {1}
     assert [row["debate"] for row in found["score_gaps"]] == ["done"]
     assert [row["total"] for row in found["judge_agreement"]] == [1]

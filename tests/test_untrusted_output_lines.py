@@ -22,7 +22,7 @@ from debate_orchestrator.core.events import ContextFile, Opened, Reassigned
 from debate_orchestrator.providers.cast_providers import spec_problem
 from debate_orchestrator.setup.answers import KEYS
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.terminal.prompt import Line, Prompter
+from debate_orchestrator.terminal.asking import Asker, Line
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util.terminal_text import Postponed
 
@@ -136,8 +136,8 @@ def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
     """The names of context files are shown in the line where they belong."""
     held = ANSWERS | {"context": [forging("n.txt")]}
     Path("a.yaml").write_text(yaml.safe_dump(held, sort_keys=False), encoding="utf-8")
-    with typing("", "later") as (prompter, screen):
-        conversation = SetupConversation(prompter, setup_questions, future_of(NO_MODELS), no_check, rehearse=False)
+    with typing("", "later") as (asker, screen):
+        conversation = SetupConversation(asker, setup_questions, future_of(NO_MODELS), no_check, rehearse=False)
         conversation.welcome("a.yaml", None, None, "", trusting, lambda path, calls: True)
         with pytest.raises(Postponed):
             conversation.run()
@@ -148,10 +148,10 @@ def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
 
 @pytest.mark.parametrize("breaks", BREAKS)
 def test_a_terminal_shows_a_line_as_one(breaks: str) -> None:
-    """The prompter shows each line that it is given as one, and keeps the spaces that indent it."""
+    """The asker shows each line that it is given as one, and keeps the spaces that indent it."""
     stream = StringIO()
     output = Vt100_Output(stream, lambda: Size(rows=24, columns=200), term="dumb")
-    Prompter(DummyInput(), output).show(forging("  One:", breaks), Line(forging("Two:", breaks), True))
+    Asker(DummyInput(), output).show(forging("  One:", breaks), Line(forging("Two:", breaks), True))
 
     shown = stream.getvalue()
     assert "  One:" in shown and "Two:" in shown and FORGED in shown and not begins_a_line(shown)

@@ -171,7 +171,7 @@ def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
 
     page = visitor.get(address).text
 
-    assert "<details data-close>" in page and "data-can-end-early" in page
+    assert "<details data-end-early>" in page and "data-can-end-early" in page
     first = (
         visitor.send("/new", {**SETUP, "cast.a": "human", "rounds": "3", "action": "start"})
         .headers["location"]
@@ -179,7 +179,7 @@ def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
     )
     visitor.until(first, "Waiting for Researcher A")
     page = visitor.get(first).text
-    assert "<details data-close hidden>" in page and "data-can-end-early" not in page
+    assert "<details data-end-early hidden>" in page and "data-can-end-early" not in page
 
 
 FAULTS = [

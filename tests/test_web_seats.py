@@ -381,7 +381,7 @@ def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None
     assert visitor.send(f"{address}/question", {"question": "Why?", "to": "nobody"}).status_code == 409
     visitor.send(f"{address}/pause")
     visitor.until(address, "Paused")
-    closed = visitor.send(f"{address}/close")
+    closed = visitor.send(f"{address}/end")
     assert closed.status_code == 303, plain(closed.text)
 
     assert "Ended early: the verdict comes next." in visitor.text(address)
@@ -396,7 +396,7 @@ def test_an_early_end_waits_for_the_speech_under_way(visitor: Visitor, stranger:
     while turn_of(stranger, link) != "2.constructive.a":
         hand_in(stranger, link, text=SPEECH)
 
-    assert visitor.send(f"{address}/close").status_code == 303
+    assert visitor.send(f"{address}/end").status_code == 303
     assert hand_in(stranger, link, text=f"{SPEECH} The second round.").status_code == 303
 
     visitor.until(address, "Complete")

@@ -24,7 +24,7 @@ from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import stored_state
-from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal import asking
 from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name, reviewer_remarks
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
@@ -148,7 +148,7 @@ def _print_filed(arguments: argparse.Namespace, reviewed: ReviewedDebate, path: 
 
 def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     """Asks at the terminal. Answers are saved as a draft, which the next call of the same reviewer continues."""
-    prompter, draft, name = prompt.Prompter(stream=sys.stdout), "", arguments.name or ""
+    asker, draft, name = asking.Asker(stream=sys.stdout), "", arguments.name or ""
 
     def save(fields: dict[str, Any]) -> None:
         nonlocal draft
@@ -158,7 +158,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
-        name = name or await ask_name(prompter, reviews.review_texts())
+        name = name or await ask_name(asker, reviews.review_texts())
         if problem := reviews.name_problem(name, "--as"):
             raise BadSettings(problem)
         name = normalized = reviews.normalized_name(name)
@@ -166,13 +166,13 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         saved_draft = filing.read_draft(reviewed.folder, normalized, reviewed.digest)
         draft = reviews.draft_path(reviewed.folder, normalized) if saved_draft else ""
         fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
-        show = partial(_show, prompter, _text_for_review(reviewed))
-        return await ReviewBallotForm(prompter, reviews.review_texts(), reviewed.form, fields, show, save).run()
+        show = partial(_show, asker, _text_for_review(reviewed))
+        return await ReviewBallotForm(asker, reviews.review_texts(), reviewed.form, fields, show, save).run()
 
     try:
-        with prompter:
+        with asker:
             fields = coroutines.run(ask())
-    except (prompt.Quit, KeyboardInterrupt, EOFError):
+    except (asking.Quit, KeyboardInterrupt, EOFError):
         text = reviews.review_texts().messages["left" if draft else "left_empty"]
         print_status(
             f"debate: {text.format(path=name_of(draft), journal=shell_word(reviewed.path), name=shell_word(name))}"
@@ -182,15 +182,15 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     return _print_filed(arguments, reviewed, filing.file_ballot(reviewed.folder, fields), name)
 
 
-def _show(prompter: prompt.Prompter, text: str) -> None:
+def _show(asker: asking.Asker, text: str) -> None:
     """Shows a text in a pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        in_pager = prompt.show_in_pager(text, prompter.columns)
+        in_pager = asking.show_in_pager(text, asker.columns)
     finally:
         signal.signal(signal.SIGINT, before)
     if not in_pager:
-        prompter.show(*text.split("\n"))
+        asker.show(*text.split("\n"))
 
 
 def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:

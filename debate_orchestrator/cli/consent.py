@@ -186,15 +186,15 @@ def existing_debate(
         source = source_of_journal(journal.path, journal.entries)
         require_consent(source, risks, trusted=trusted, consent_command=consent_command)
 
-    def keep_models(folder: str, journal: str, events: Sequence[Event]) -> None:
-        from debate_orchestrator.tournament.folder import must_keep
+    def must_stay_in_tournament(folder: str, journal: str, events: Sequence[Event]) -> None:
+        from debate_orchestrator.tournament.folder import must_stay_in_tournament
 
-        must_keep(folder, journal, events)
+        must_stay_in_tournament(folder, journal, events)
 
     def continued() -> DebateSession:
         while True:
             try:
-                return continue_debate(path, ask_consent, changes, keep_models)
+                return continue_debate(path, ask_consent, changes, must_stay_in_tournament)
             except LockedJournal:
                 if time.monotonic() >= deadline:
                     raise
@@ -223,7 +223,7 @@ def _with_saved_named(session: DebateSession) -> Iterator[DebateSession]:
             raise Interrupted(session.saved_message) from None
 
 
-def is_own(source: ConsentSource) -> bool:
+def is_known(source: ConsentSource) -> bool:
     """Whether the user has made this file, or agreed to it before."""
     record = _record(source)
     return record is not None and record.exists()

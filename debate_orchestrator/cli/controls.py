@@ -15,7 +15,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import DebateSession, audience_question, current_issues
+from debate_orchestrator.engine.debate import DebateSession, current_issues, floor_question
 from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
@@ -25,10 +25,10 @@ from debate_orchestrator.util.signals import interrupts_acting
 from debate_orchestrator.util.terminal_text import moves
 
 if TYPE_CHECKING:
+    from debate_orchestrator.terminal.asking import Asker
     from debate_orchestrator.terminal.display import Display
     from debate_orchestrator.terminal.keys import TerminalControl
     from debate_orchestrator.terminal.live import LiveView
-    from debate_orchestrator.terminal.prompt import Prompter
     from debate_orchestrator.terminal.turn import TerminalPeople
 
 
@@ -165,36 +165,36 @@ class Controls:
     def _ask_question(self) -> None:
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.seats_open_to_questions(self._debate)}
 
-        async def question(prompter: Prompter) -> Event | None:
-            from debate_orchestrator.terminal.prompt import Question
+        async def question(asker: Asker) -> Event | None:
+            from debate_orchestrator.terminal.asking import Question
 
             choices = (*names.items(), ("all", "All of them"))
-            to = await prompter.ask(Question("Who is the question for?", (), choices, "all"))
-            text = await prompter.ask(Question("Your question?", ("Enter alone asks nothing.",)))
-            return audience_question(self._debate, text, tuple(names) if to == "all" else (to,)) if text else None
+            to = await asker.ask(Question("Who is the question for?", (), choices, "all"))
+            text = await asker.ask(Question("Your question?", ("Enter alone asks nothing.",)))
+            return floor_question(self._debate, text, tuple(names) if to == "all" else (to,)) if text else None
 
         self._prompt(question, resumes=not self.stop.is_set())
 
     def _change_issues(self) -> None:
         self._mode = KeyMode.RUN
 
-        async def change(prompter: Prompter) -> Event:
+        async def change(asker: Asker) -> Event:
             from debate_orchestrator.terminal.form import change_issues
 
-            return await change_issues(prompter, current_issues(self._debate))
+            return await change_issues(asker, current_issues(self._debate))
 
         self._prompt(change, resumes=True)
 
-    def _prompt(self, question: Callable[[Prompter], Awaitable[Event | None]], *, resumes: bool) -> None:
+    def _prompt(self, question: Callable[[Asker], Awaitable[Event | None]], *, resumes: bool) -> None:
         """Lends the terminal to the user, who is asked something, and records the event that comes of it. No call is
         started meanwhile; then the debate goes on if it `resumes`. Ctrl-C leaves it paused."""
-        from debate_orchestrator.terminal.prompt import Prompter, Quit
+        from debate_orchestrator.terminal.asking import Asker, Quit
 
         async def run(terminal: TerminalControl) -> None:
             terminal.lend()
             try:
-                with Prompter() as prompter:
-                    event = await question(prompter)
+                with Asker() as asker:
+                    event = await question(asker)
             except Quit:
                 return
             except DebateError as error:

@@ -19,7 +19,7 @@ from debate_orchestrator.setup.answers import AUTO
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupFile, SetupState, with_answers, with_progress, without_answers
 from debate_orchestrator.storage.paths import REHEARSED, DebateFiles, free_files, free_report
-from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal import asking
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import in_daemon_thread
@@ -66,24 +66,24 @@ def _converse(arguments: argparse.Namespace) -> int:
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 
-    permissions, prompter = flags.permissions_of(arguments), prompt.Prompter(stream=sys.stdout)
+    permissions, asker = flags.permissions_of(arguments), asking.Asker(stream=sys.stdout)
     questions = partial(setup_questions, default_output=free_report())
     models_future = in_daemon_thread(partial(find_models, permissions))
-    conversation = SetupConversation(prompter, questions, models_future, check, rehearse=arguments.rehearse)
+    conversation = SetupConversation(asker, questions, models_future, check, rehearse=arguments.rehearse)
     require_consent = partial(consent.require_consent_to_answers, trusted=False, ask=conversation.ask_consent)
     topic = arguments.topic or ""
 
     def has_consented(path: str, risks: Sequence[Risk]) -> bool:
         source = consent.source_of_file(path)
-        return consent.is_own(source) and not consent.unapproved_risks(source, risks)
+        return consent.is_known(source) and not consent.unapproved_risks(source, risks)
 
     try:
-        with prompter:
+        with asker:
             conversation.welcome(
                 arguments.answers, arguments.format, arguments.moderator, topic, require_consent, has_consented
             )
             settings = conversation.run()
-    except (Postponed, prompt.Quit, KeyboardInterrupt, EOFError) as error:
+    except (Postponed, asking.Quit, KeyboardInterrupt, EOFError) as error:
         consent.remember_answers(conversation.setup_file.path, conversation.approved_answers(), conversation.calls())
         _print_setup_file(conversation.setup_file, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130

@@ -37,7 +37,7 @@ from debate_orchestrator.prompting.normalize import dropped_turns
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import ReportModel, summary_line
-from debate_orchestrator.reports.provenance import UNWRITTEN
+from debate_orchestrator.reports.provenance import MISSING
 from debate_orchestrator.util import coroutines, model_spec, sanitize
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import ExternalError
@@ -147,14 +147,14 @@ def finished_sentence(journal: str) -> str:
     )
 
 
-def is_silent(arguments: argparse.Namespace) -> bool:
+def prints_no_estimate(arguments: argparse.Namespace) -> bool:
     """Whether not even what a debate is expected to take may be printed on stderr."""
     return bool(arguments.quiet or arguments.events)
 
 
-def is_quiet(arguments: argparse.Namespace) -> bool:
+def prints_no_progress(arguments: argparse.Namespace) -> bool:
     """Whether stderr must stay free of progress lines."""
-    return is_silent(arguments) or bool(arguments.json)
+    return prints_no_estimate(arguments) or bool(arguments.json)
 
 
 def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estimate_text: str = "") -> int:
@@ -162,7 +162,7 @@ def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estim
     that only an agent host can take, or a part is missing that `resume` can still get. `arguments` are those of
     `flags.add_progress`, `flags.add_permissions` and `--json`; `estimate_text` says what a rehearsed debate would take
     with models. Raises ExternalError with the command that resumes."""
-    files, quiet = session.files, is_quiet(arguments)
+    files, quiet = session.files, prints_no_progress(arguments)
     if session.state.due:
         _take_turns(session, arguments, estimate_text)
     elif not quiet:
@@ -194,7 +194,7 @@ def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estim
 
 def _take_turns(session: DebateSession, arguments: argparse.Namespace, estimate_text: str) -> None:
     """Takes every turn that can be taken from here. An error is raised with what is saved and how to continue."""
-    if not is_silent(arguments):
+    if not prints_no_estimate(arguments):
         print_estimate(session, estimate_text)
     try:
         coroutines.run(_drive(session, arguments))
@@ -215,7 +215,7 @@ def print_estimate(session: DebateSession, estimate_text: str = "") -> None:
 
 async def _drive(session: DebateSession, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
-    quiet, debate, files = is_quiet(arguments), session.state, session.files
+    quiet, debate, files = prints_no_progress(arguments), session.state, session.files
     live = None if quiet else live_view(debate, sys.stderr)
     on_event: OnEvent = print_event if arguments.events else ignore
     for event in session.journal.events if arguments.events else ():  # a program gets the earlier ones too
@@ -244,11 +244,11 @@ def terminal_people(cast: Mapping[str, tuple[str, ...]], drafts: str) -> Termina
     """The person at this terminal, with their drafts in the folder `drafts`; None if no seat is a person's."""
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
+    from debate_orchestrator.terminal.asking import Asker
     from debate_orchestrator.terminal.drafts import Drafts
-    from debate_orchestrator.terminal.prompt import Prompter
     from debate_orchestrator.terminal.turn import TerminalPeople
 
-    return TerminalPeople(Prompter(), Drafts(drafts))
+    return TerminalPeople(Asker(), Drafts(drafts))
 
 
 class WrittenReports(NamedTuple):
@@ -310,7 +310,7 @@ def outcome(report: ReportModel) -> dict[str, Any]:
         "why_no_winner": report.why_no_winner or None,
         "scores": {judged["number"]: judged["scores"] for judged in rounds if judged["scores"]},
         "flips": {"changed": judging.flipped_votes, "of": judging.mirrored_votes} if judging.mirrored_votes else None,
-        "missing": [note.text for note in report.notes if note.kind == UNWRITTEN],
+        "missing": [note.text for note in report.notes if note.kind == MISSING],
         "cost": {
             "usd": (total and total.usd_known) or 0,
             "calls": total.calls if total else 0,

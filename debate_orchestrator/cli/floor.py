@@ -11,7 +11,7 @@ from debate_orchestrator.cli.journals import find_journal, is_unfinished
 from debate_orchestrator.cli.output import print_json, print_quoted, print_result
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import audience_question, record_alone
+from debate_orchestrator.engine.debate import floor_question, record_alone
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import name_of
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{name_of(arguments.question)} is a journal, and the question is missing.",
             hint='`debate floor JOURNAL "QUESTION"`',
         )
-    debate = record(arguments, lambda debate: audience_question(debate, arguments.question, arguments.to or ()))
+    debate = record(arguments, lambda debate: floor_question(debate, arguments.question, arguments.to or ()))
     question_event = debate.floor_questions[-1]
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
     briefed_turns = [turn.id for turn in debate.due if debate.briefs_sent(turn.id) and turn.role in question_event.to]

@@ -57,9 +57,9 @@ VERBS = {
         "put a question from the floor to a side or the judge, who hear it from their next turn on",
         'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge',
     ),
-    "close": Verb(
+    "end": Verb(
         "end a debate early: the phase under way is finished, then the verdict is asked for",
-        "debate close debate-report.journal.jsonl",
+        "debate end debate-report.journal.jsonl",
     ),
     "judge": Verb(
         "judge a finished debate again, or judge a transcript",

@@ -28,10 +28,10 @@ READS_FORMER_VALUES = BeforeValidator(lambda value: _renamed(value, _FORMER_VALU
 
 def formerly(**former_names: str) -> ConfigDict:
     """The configuration of a model some of whose fields had other names in earlier versions: it reads those too. Each
-    is the first name that journals have, which a later renaming must keep."""
+    is the first name that journals have, which a later renaming must keep; later ones may follow, with a space."""
 
     def names_read(name: str) -> str | AliasChoices:
-        return AliasChoices(name, former_names[name]) if name in former_names else name
+        return AliasChoices(name, *former_names[name].split()) if name in former_names else name
 
     return ConfigDict(alias_generator=AliasGenerator(validation_alias=names_read))
 
@@ -50,7 +50,7 @@ def under_first_names(value: Any) -> Any:
     """A value whose models are mappings of what differs from their defaults, each field under the first name that it
     had, in the order of these names: what a digest of it names stays the same when a field is renamed, moved or new."""
     if isinstance(value, BaseModel):
-        first_names = {name: former for former, name in former_names(type(value)).items()}
+        first_names = {name: former for former, name in reversed(former_names(type(value)).items())}
         kept = {
             first_names.get(name, name): under_first_names(item)
             for name, item in value

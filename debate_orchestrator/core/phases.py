@@ -95,7 +95,7 @@ class Phase(FrozenModel):
     """One kind of turn: who takes it, when, who hears it, and what reply is expected."""
 
     model_config = formerly(
-        voters="panel",
+        judges="panel voters",
         triggered_by="on",
         enabled_by="option",
         declines_heard_by="refusals_heard_by",
@@ -115,7 +115,8 @@ class Phase(FrozenModel):
     """In turn, the second speaker has heard the first; if simultaneous, neither hears the other."""
     with_previous: bool = False
     """For the rapporteur: due together with the last turns of the phase before it, without hearing them."""
-    voters: Literal["every judge", "first judge"] = "every judge"
+    judges: Literal["every judge", "first judge"] = "every judge"
+    """The judges of a panel that take the turn."""
     when: Condition = PydanticField(default_factory=Condition)
     triggered_by: Literal["convergence", "findings"] | None = None
     """Its trigger: `convergence`, if the ballots of the round find that sides converge and an intervention
@@ -329,16 +330,16 @@ class Slot(FrozenModel):
         """Whether its turns are due together with the last ones of the slot before it."""
         return self.phase.with_previous and self.section == previous.section
 
-    def voter_seats(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
+    def judge_seats(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
         """The seats of each judge that takes a turn here, the one that is marked as mirrored last."""
-        voters = judges if self.phase.voters == "every judge" else judges[:1]
-        return [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voters]
+        taking_it = judges if self.phase.judges == "every judge" else judges[:1]
+        return [(judge, judge + MIRRORED) if mirror else (judge,) for judge in taking_it]
 
     def stages(self, order: Sequence[str], judges: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:
         """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`
         each judge takes a second one, marked as mirrored, beside the first."""
         seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
-        seats += self.voter_seats(judges, mirror=mirror) if JUDGE in self.phase.seats else []
+        seats += self.judge_seats(judges, mirror=mirror) if JUDGE in self.phase.seats else []
         seats += [(seat,) for seat in (CLERK, RAPPORTEUR) if seat in self.phase.seats]
         if self.phase.order == "simultaneous":
             return [tuple(seat for group in seats for seat in group)] if seats else []

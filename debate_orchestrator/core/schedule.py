@@ -274,7 +274,7 @@ def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
     return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
 
 
-def is_unwritten(debate: DebateState, turn: Turn) -> bool:
+def is_missing(debate: DebateState, turn: Turn) -> bool:
     """Whether the list of issues, the dissent record, the decision brief or the like is missing, since no reply to this
     turn could be used. A vote is none of these."""
     if not isinstance(debate.replies.get(turn.id), Rejected):
@@ -284,17 +284,17 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     )
 
 
-def unwritten_turns(debate: DebateState) -> list[Turn]:
-    """The turns of which `is_unwritten` is true, in the order of the schedule."""
-    return [turn for turn in turns_taken(debate) if is_unwritten(debate, turn)]
+def missing_turns(debate: DebateState) -> list[Turn]:
+    """The turns of which `is_missing` is true, in the order of the schedule."""
+    return [turn for turn in turns_taken(debate) if is_missing(debate, turn)]
 
 
 def turns_to_reopen(debate: DebateState) -> list[Turn]:
     """The turns of a complete debate that a Reopened event makes due again: the missing ballots of an undecided
-    debate, or else what is unwritten after the verdict. Turns before the first speech are not asked again."""
+    debate, or else what is missing after the verdict. Turns before the first speech are not asked again."""
     if debate.due:
         return []
-    return turns_without_usable_ballot(debate) or [turn for turn in unwritten_turns(debate) if turn.after_rounds]
+    return turns_without_usable_ballot(debate) or [turn for turn in missing_turns(debate) if turn.after_rounds]
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:

@@ -268,7 +268,7 @@ def debated_texts(opened: Opened) -> tuple[str, ...]:
 
 
 def _judge_turns(opened: Opened, slot: Slot, judges: Sequence[str]) -> tuple[JudgeTurns, ...]:
-    shape, seats = opened.format.shapes[slot.phase.reply], slot.voter_seats(judges, mirror=opened.mirrors(slot.phase))
+    shape, seats = opened.format.shapes[slot.phase.reply], slot.judge_seats(judges, mirror=opened.mirrors(slot.phase))
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 

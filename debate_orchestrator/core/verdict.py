@@ -4,7 +4,7 @@ A judge's vote          what the ballot declares; where it declares no winner, t
                         has no scores either, the winner that the format names for its label.
 Mirrored                a judge who saw the debate twice votes only if both ballots say the same; otherwise the vote is
                         unstable, and an abstention. Its scores are the mean of both. The same applies if the seat was
-                        given to a second model between the two ballots; such a vote is never reported as having held.
+                        given to a second model between the two ballots; such a vote is never reported as stable.
 Absent                  a judge whose ballot, or one of whose two, does not count. No vote, no scores.
 Stand-ins               as absent judges, in a debate that anyone else judged or in which a speaker conceded.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
@@ -45,7 +45,7 @@ VerdictRemark = Literal[
     "tie declared on unequal scores",
     "strength differs from the judge's word",
     "concession overrides the declared winner",
-    "consensus without a finding",
+    "consensus without repeated convergence",
     "judges disagree",
     "no quorum",
 ]
@@ -463,7 +463,7 @@ def _remarks(
     if concession and declared - {CONSENSUS}:
         remarks.append("concession overrides the declared winner")
     if winner == CONSENSUS and not concession and not converged_again:
-        remarks.append("consensus without a finding")
+        remarks.append("consensus without repeated convergence")
     if winner in totals and scored and leading_side not in (winner, TIE):
         remarks.append("winner is behind on points")
     if winner not in (CONSENSUS, NO_DECISION) and leading_side == TIE and scored:

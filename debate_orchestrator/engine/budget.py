@@ -148,7 +148,7 @@ def _blocks(brief: Brief) -> list[int]:
 
 def cost_before_call(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
     """US dollars that one call may cost with nothing cached, alone or in a batch; None if the price is unknown."""
-    return price_of(spec, *expected_tokens(brief), batch=batch)
+    return cost_without_cache(spec, *expected_tokens(brief), batch=batch)
 
 
 def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
@@ -158,7 +158,7 @@ def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = Fals
     usage = reply.usage or Usage(cache_write_5m=input_tokens)
     output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
     received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
-    minimum = price_of(spec, input_tokens, output_tokens, batch=batch)
+    minimum = cost_without_cache(spec, input_tokens, output_tokens, batch=batch)
     return min(max(received_cost, minimum), MAX_COST) if received_cost and minimum else minimum
 
 
@@ -171,7 +171,7 @@ def received_part(spec: str, failure: BaseException, pieces: Iterable[str]) -> R
     return Reply(text=text, brief_digest="", spec=spec) if text.strip() else None
 
 
-def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
+def cost_without_cache(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
     """US dollars of a call with so many tokens and nothing cached; None if the price is unknown."""
     if spec != model_spec.without_rehearse(spec):
         return 0.0  # a stand-in answers, not the model

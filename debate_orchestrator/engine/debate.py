@@ -42,7 +42,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.under_way import must_be_run_here, tournament_of
+from debate_orchestrator.storage.run_elsewhere import must_not_be_run_elsewhere, tournament_of
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
@@ -169,29 +169,29 @@ def continue_debate(
     journal: str | os.PathLike[str],
     require_consent: RequireConsent,
     changes: ChangeEvents = lambda debate: [],
-    keep_models: Callable[[str, str, Sequence[Event]], None] | None = None,
+    must_stay_in_tournament: Callable[[str, str, Sequence[Event]], None] | None = None,
 ) -> DebateSession:
     """Opens the debate of a journal again, with `changes` to its cast or limits. `require_consent` is called with the
     risks of the journal: those of its report, and of the turns that are due after the changes. The caller must have
     consent to what its own changes add. Nothing is written, and no provider is made, before `require_consent` returns.
-    In a tournament, `keep_models` gets its folder, the journal and changes of models, and raises if they take the
-    debate out of it; without it, no model may change. Raises what the three raise, DoesNotFit for a change that does
-    not fit, BadSettings if a database's workers or batches may have the debate, and BadJournal, LockedJournal or
-    DamagedJournal."""
+    In a tournament, `must_stay_in_tournament` gets its folder, the journal and changes of models, and raises if they
+    take the debate out of it; without it, no model may change. Raises what the three raise, DoesNotFit for a change
+    that does not fit, BadSettings if a database's workers may be running the debate or batches hold it, and BadJournal,
+    LockedJournal or DamagedJournal."""
     path = os.fspath(journal)
     session = _record_all(JournalWriter(path), DebateFiles.of_journal(path))
     with session.journal.closed_on_failure():
         events = changes(session.state)
         if any(isinstance(event, Reassigned) for event in events) and (folder := tournament_of(path)):
-            if keep_models is None:
+            if must_stay_in_tournament is None:
                 raise BadSettings(f"The models of {name_of(path)} are those of the tournament in {name_of(folder)}.")
-            keep_models(folder, path, events)
+            must_stay_in_tournament(folder, path, events)
         new_state = session.state
         for event in events:
             new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
         risks_found = risks.of_journal_name(path)
         if (events or new_state.due) and new_state.opened.earlier_debate is None:
-            must_be_run_here(path, lambda: awaited_calls(new_state))
+            must_not_be_run_elsewhere(path, lambda: awaited_calls(new_state))
         if new_state.due:
             risks_found += risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
         require_consent(session.journal, risks_found)
@@ -217,9 +217,9 @@ def reopening(debate: DebateState) -> list[Event]:
 
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes one event that calls no model; the state after it. Raises LockedJournal if the debate runs, BadSettings if
-    workers of a database may have it, else DoesNotFit."""
+    workers of a database may be running it, else DoesNotFit."""
     with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as session:
-        must_be_run_here(journal)
+        must_not_be_run_elsewhere(journal)
         session.record(make(session.state))
         return session.state
 
@@ -322,7 +322,7 @@ _ISSUE_ID = re.compile(r"I?(\d{1,3})", re.IGNORECASE | re.ASCII)
 _MIN_ISSUE_WORDS = 3
 
 
-def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) -> QuestionAsked:
+def floor_question(debate: DebateState, text: str, to: Sequence[str] = ()) -> QuestionAsked:
     """A question to these seats, or to all that have turns left. Raises BadSettings for a text that is none, for a side
     whose speeches are on record, and if a seat waits to hear it already. Whether the seats will hear it is checked when
     it is recorded."""

@@ -97,13 +97,13 @@ async def propose(
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
     brief, work, paid_before = _brief(task, state), _WORK[task.name], len(paid_replies)
-    price = cost_before_call(provider.name, brief)
-    price_text = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
-    limits.notify(f"{work}: {provider.name}{price_text}.")
+    expected_cost = cost_before_call(provider.name, brief)
+    cost_text = " (unknown price)" if expected_cost is None else f" (about ${expected_cost:.4f})" * bool(expected_cost)
+    limits.notify(f"{work}: {provider.name}{cost_text}.")
 
     def must_be_within_budget() -> None:
         spent = sum(map(_capped_cost, (*state.progress.paid, *paid_replies)))
-        check_max_cost(limits.max_cost, lambda: spent, work, provider.name, price, limits.alternative)
+        check_max_cost(limits.max_cost, lambda: spent, work, provider.name, expected_cost, limits.alternative)
 
     def keep(reply: Reply) -> None:
         update = {

@@ -193,13 +193,13 @@ class _TurnRun:
         return due
 
     async def _record_brief(self, turn_brief: Brief) -> None:
-        name, price = self._provider.name, None
+        name, expected_cost = self._provider.name, None
         if self._by_call:
             batch = self._provider.in_batch(turn_brief)
-            price = self._runner.budget.check(self._turn.id, name, turn_brief, batch=batch)
+            expected_cost = self._runner.budget.check(self._turn.id, name, turn_brief, batch=batch)
         # Nothing is awaited between the check and the record, from which on the call counts.
         fields = {"turn_id": self._turn.id, "brief_digest": turn_brief.digest, "spec": name}
-        await self._runner.record(BriefSent(**fields, by_call=self._by_call, estimated_cost=price))
+        await self._runner.record(BriefSent(**fields, by_call=self._by_call, estimated_cost=expected_cost))
         self._options.on_brief(self._debate, self._turn, turn_brief)
 
     async def _call(self, turn_brief: Brief) -> Reply:

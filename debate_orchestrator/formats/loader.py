@@ -47,7 +47,7 @@ SYSTEM = f"system{SUFFIX}"
 """The template, in a format's folder, that replaces the shared one of that name."""
 MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
-ONE_DEEPER = ("shapes", "seats", "announcements", "reserved_lines")
+MERGED_BY_KEY = ("shapes", "seats", "announcements", "reserved_lines")
 SECTIONS = ("before", "round", "after")
 NAME_RULE = "lower-case letters, digits and hyphens, with a letter first"
 Locations = dict[tuple[str, ...], str]
@@ -238,7 +238,7 @@ def merge(
     }
     merged, heads = dict(base), set[tuple[str, ...]]()
     for key, value in layer.items():
-        deeper = key in ONE_DEEPER and isinstance(value, dict) and isinstance(base.get(key), dict)
+        deeper = key in MERGED_BY_KEY and isinstance(value, dict) and isinstance(base.get(key), dict)
         merged[key] = {**base[key], **value} if deeper else value
         heads |= {(key, str(inner)) for inner in value} if deeper else {(key,)}
     locations_kept = {

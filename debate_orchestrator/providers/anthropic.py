@@ -167,7 +167,7 @@ def _proxied(url: str) -> bool:
     return parts.scheme == "http" and bool(proxy) and not proxy_bypass(parts.hostname or "")
 
 
-class _Counts(batch_responses.VendorModel):
+class _Counts(batch_responses.DocumentedShape):
     """The calls of a batch by what has become of them; they never add up to none."""
 
     processing: batch_responses.Count
@@ -192,7 +192,7 @@ class _Batch(batch_responses.HasId):
         return self
 
 
-class _Result(batch_responses.VendorModel):
+class _Result(batch_responses.DocumentedShape):
     type: Literal["succeeded", "errored", "canceled", "expired"]
     message: dict[str, Any] | None = None
     error: Any = None

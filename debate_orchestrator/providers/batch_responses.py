@@ -44,28 +44,28 @@ Id = Annotated[str, AfterValidator(_check_id)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class VendorModel(BaseModel):
+class DocumentedShape(BaseModel):
     """A documented shape; fields that are not used are left out."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class HasId(VendorModel):
+class HasId(DocumentedShape):
     """A thing with an id, such as a file."""
 
     id: Id
 
 
-class ResultLine(VendorModel):
+class ResultLine(DocumentedShape):
     custom_id: str
 
 
-_VendorModel = TypeVar("_VendorModel", bound=VendorModel)
+_DocumentedShape = TypeVar("_DocumentedShape", bound=DocumentedShape)
 _Batch = TypeVar("_Batch", bound=HasId)
 _Line = TypeVar("_Line", bound=ResultLine)
 
 
-def parse_part(name: str, shape: type[_VendorModel], data: bytes) -> _VendorModel:
+def parse_part(name: str, shape: type[_DocumentedShape], data: bytes) -> _DocumentedShape:
     """The response of the server of the model `name`; half a character in one of its texts is replaced, as in a stream.
     Raises TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")

@@ -259,7 +259,7 @@ class _Batch(batch_responses.HasId):
         return ": ".join(filter(None, (f"status {self.status}", call_errors.quote("; ".join(words)))))
 
 
-class _Response(batch_responses.VendorModel):
+class _Response(batch_responses.DocumentedShape):
     status_code: int
     body: Any
 

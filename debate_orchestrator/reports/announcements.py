@@ -198,7 +198,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         yield Announcement(
             "conduct", f'{name} wrote "{ignored.line}" {where} does not count ({turn.id}).', turn_id=turn.id
         )
-    if schedule.is_unwritten(debate, turn):
+    if schedule.is_missing(debate, turn):
         yield Announcement("missing", wording.missing_reply_text(debate, turn), "warning", turn.id)
         if turn.after_rounds and turn.role == RAPPORTEUR:
             yield from _announce_recommendation(debate, turn)

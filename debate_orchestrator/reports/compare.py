@@ -167,7 +167,7 @@ def _state(run: ComparedDebate) -> Iterator[str]:
 
 def _judgings(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     """What each run judges again, a sentence each."""
-    for run, index in zip(runs, sources([run.report for run in runs]), strict=True):
+    for run, index in zip(runs, indexes_of_judged([run.report for run in runs]), strict=True):
         earlier = run.report.earlier_debate
         if index is not None and not has_speeches_of(run.report, runs[index].report):
             yield f"Run {run.number} names run {index + 1} as what it judges again, but its speeches are others."
@@ -177,7 +177,7 @@ def _judgings(runs: Sequence[ComparedDebate]) -> Iterator[str]:
             yield f"Run {run.number} judges the speeches of {of} again."
 
 
-def sources(reports: Sequence[ReportModel]) -> list[int | None]:
+def indexes_of_judged(reports: Sequence[ReportModel]) -> list[int | None]:
     """For each debate the index of the one that it says it judges again, whose journal has the line that it names: the
     last one then, which others may follow now. It is None for a debate that is judged for the first time, and where no
     debate among these has that line."""

@@ -169,9 +169,9 @@ class DecisionBriefReport(Part):
     """The turn of that advice, which was given before the debate; null if there is none."""
     problems: tuple[str, ...] = Field(serialization_alias="shortcomings")
     """Statements of the brief against its own table or without support in the record."""
-    unfixed_problems: tuple[str, ...] = Field(serialization_alias="sent_back")
+    unfixed_problems: tuple[str, ...] = Field(serialization_alias="unfixed_shortcomings")
     """Those of the problems for which it was sent back to the rapporteur."""
-    findings: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     """The problems that its check found in its first version."""
     rewritten: bool = False
     """Whether this version was written after the check."""
@@ -241,12 +241,12 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         sure_before=sure_before if isinstance(sure_before, int) else None,
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
         unfixed_problems=tuple(map(_in_words, rapporteur.unfixed_problems(debate))),
-        findings=tuple(_in_words(finding) for finding in _findings(debate)),
+        faults=tuple(_in_words(finding) for finding in _faults(debate)),
         rewritten=debate.turns_reached[decision_brief.turn_id].phase.triggered_by == "findings",
     )
 
 
-def _findings(debate: DebateState) -> Iterator[str]:
+def _faults(debate: DebateState) -> Iterator[str]:
     """What the check of a decision brief found; a format may ask for it in other fields than `where` and `problem`."""
     for finding in _sanitized({"findings": rapporteur.decision_brief_findings(debate)})["findings"]:
         parts = [finding.get("where"), finding.get("problem")] if isinstance(finding, dict) else [finding]
@@ -299,9 +299,9 @@ def mark_text(reason: ConsiderationReport, dissent: Sequence[DisputedClaim]) -> 
 
 def check_outcome(decision_brief: DecisionBriefReport | None) -> str:
     """What came of the check of a decision brief, in a sentence; empty if it found nothing, or there was none."""
-    if decision_brief is None or not decision_brief.findings:
+    if decision_brief is None or not decision_brief.faults:
         return ""
-    found = f"The check of this brief found {plural(len(decision_brief.findings), 'problem')}"
+    found = f"The check of this brief found {plural(len(decision_brief.faults), 'problem')}"
     return f"{found}, and it was written again." if decision_brief.rewritten else f"{found}; it was not written again."
 
 

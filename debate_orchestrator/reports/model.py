@@ -49,7 +49,7 @@ from debate_orchestrator.reports.parts import (
 )
 from debate_orchestrator.reports.provenance import (
     DEGRADED,
-    UNWRITTEN,
+    MISSING,
     RunReport,
     conflicts_of_interest,
     earlier_debate_report,
@@ -481,7 +481,7 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     sentences += report.degradations
     if report.decision_brief:
         sentences.append(decision_brief.recommendation_line(report.decision_brief))
-    sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
+    sentences += [note.text for note in report.notes if note.kind == MISSING]
     if not report.transcript_only and report.shown_verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:

@@ -28,7 +28,7 @@ from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import quoted, without_quotation_marks
 
-UNWRITTEN = "unwritten"
+MISSING = "missing"
 """The kind of notes on a list of issues, dissent record or decision brief that no usable reply wrote."""
 DEGRADED = "degraded"
 """The kind of notes on sides that are not independent, did not argue or were not judged."""
@@ -67,8 +67,8 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     else:
         yield _info("complete", "Complete.")
     yield from _earlier_debate(debate)
-    for turn in schedule.unwritten_turns(debate):
-        yield _warning(UNWRITTEN, wording.missing_reply_text(debate, turn), turn.id)
+    for turn in schedule.missing_turns(debate):
+        yield _warning(MISSING, wording.missing_reply_text(debate, turn), turn.id)
     yield from degradations(debate)
     conceder, last = tally.conceding_side(debate), max(debate.judged_rounds, default=0)
     if conceder and not (debate.conceding_turns or tally.deciding_conceders(debate)):

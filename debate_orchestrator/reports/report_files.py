@@ -234,7 +234,7 @@ ReportState = Literal[
     "changed",  # changed after it was written
     "no checksum",  # so that nothing shows what it was made of
     "contradicts",  # has a checksum, and does not say what the journal says
-    "reviewed",  # does not have the reviewers' ballots that there are now
+    "ballots changed",  # does not have the reviewers' ballots that there are now
     "other version",  # names another version of this program, and only that one can tell
 ]
 _TEXTS: dict[ReportState, str] = {
@@ -247,7 +247,7 @@ _TEXTS: dict[ReportState, str] = {
     "no checksum": "has no checksum that can be read, so nothing shows that it says what the journal says.",
     "contradicts": "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
     "and given a new checksum, or reviewers' ballots that it includes were taken away.",
-    "reviewed": "does not tell of the reviewers' ballots beside the journal now: they were filed or changed "
+    "ballots changed": "does not tell of the reviewers' ballots beside the journal now: they were filed or changed "
     "since, or it was changed and given a new checksum.",
     "other version": "names this journal, and its checksum fits. It also names version {version}, and this is "
     f"{__version__}, which renders the journal differently. Only that version can tell whether it says what the "
@@ -279,7 +279,7 @@ class Verification(NamedTuple):
     @property
     def inconclusive(self) -> bool:
         """Whether `ok` is not decidable yet, since something has to be done first."""
-        return self.state in ("reviewed", "other version")
+        return self.state in ("ballots changed", "other version")
 
     @property
     def text(self) -> str:
@@ -384,5 +384,5 @@ def _state(
     if data == rerendered.encode("utf-8", "backslashreplace"):
         return "unchanged" if checksum.lines == len(entries) else "earlier"
     if ballots.counted or ballots.left_out:
-        return "reviewed"
+        return "ballots changed"
     return "contradicts" if checksum.version == __version__ else "other version"

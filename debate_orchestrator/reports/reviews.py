@@ -129,7 +129,7 @@ class ReviewForm:
         }
 
     @property
-    def rated_fields(self) -> list[tuple[str, str, str]]:
+    def criteria_shown(self) -> list[tuple[str, str, str]]:
         """Title, scale and meaning of each criterion; empty if nothing is scored."""
         criteria = self.debate.format.rubric.criteria
         names = self.shape_context.criteria if self.has_scores else ()

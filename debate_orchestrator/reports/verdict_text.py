@@ -40,7 +40,7 @@ _REMARKS: dict[VerdictRemark, str] = {
     "concession overrides the declared winner": (
         "A side conceded its whole position; by rule that ends in consensus, whatever was declared."
     ),
-    "consensus without a finding": (
+    "consensus without repeated convergence": (
         "Consensus was declared although no round was flagged as converging after an intervention."
     ),
     "judges disagree": "The judges do not agree on the winner.",

@@ -61,7 +61,7 @@ _MAX_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
 """Steps that are a moderator's work."""
-_NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), min=0, max=0, rounds=1, strictness="")
+_NO_SHAPE_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), min=0, max=0, rounds=1, strictness="")
 _OPTION_SUFFIX = re.compile(r"\((?:recommended|default)\)$|^default:|(?<=\d)\s+rounds?$", re.IGNORECASE)
 """Additions by question tools and users to an option that they choose: `3 (default)`, `3 rounds`."""
 
@@ -232,7 +232,7 @@ class SetupQuestions:
         return self.words.rounds_of_phases.format(phases=", ".join(titles))
 
     def _schema(self, name: str) -> dict[str, Any]:
-        return json_schema(self.words.shapes[name], _NO_CONTEXT)
+        return json_schema(self.words.shapes[name], _NO_SHAPE_CONTEXT)
 
     def with_checked_answers(self, state: SetupState) -> SetupState:
         """A file's state, its values as a conversation keeps them. Raises BadSettings with every problem."""
@@ -252,7 +252,7 @@ class SetupQuestions:
             else:
                 problems.append(value_problem("cast", answered["cast"], self.format))
         state = with_valid_progress(state.model_copy(update={"answers": answered}), self.format.sides)
-        if state.progress.proposal and check(self.words.shapes["topic"], state.progress.proposal, _NO_CONTEXT):
+        if state.progress.proposal and check(self.words.shapes["topic"], state.progress.proposal, _NO_SHAPE_CONTEXT):
             state = with_progress(state, proposal=None)
         for key in ("rounds", *self.plain_settings):
             if key in answered and key not in wrong_keys:
@@ -356,10 +356,10 @@ class SetupQuestions:
     def with_proposal(self, state: SetupState, name: str, value: Any) -> SetupState:
         """The state with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
         shape = self.words.shapes[name]
-        value = normalize(shape, value, _NO_CONTEXT, SideWords()).value
+        value = normalize(shape, value, _NO_SHAPE_CONTEXT, SideWords()).value
         if isinstance(value, dict):
             value = {field: value.get(field) for field in shape}
-        if problems := check(shape, value, _NO_CONTEXT):
+        if problems := check(shape, value, _NO_SHAPE_CONTEXT):
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in problems])
         if name == "topic":
             texts = {field: text for field, text in value.items() if isinstance(text, str)}

@@ -34,9 +34,9 @@ from debate_orchestrator.util.terminal_text import (
     without_tabs,
 )
 
-SIDES = ("bold cyan", "bold yellow")
+SIDE_STYLES = ("bold cyan", "bold yellow")
 """The styles of the sides, in the order of the format: colours that a terminal's theme keeps readable."""
-JUDGE, ALARM = "bold magenta", "bold red"
+JUDGE_STYLE, ALARM = "bold magenta", "bold red"
 SEPARATOR = " │ "
 _COLUMN = "column"
 """In the style of a part: the column of the terminal where it begins, from 1."""

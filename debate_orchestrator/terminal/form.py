@@ -25,8 +25,8 @@ from debate_orchestrator.prompting.fields import (
 from debate_orchestrator.prompting.person_turns import ballot_remarks
 from debate_orchestrator.reports.filing import READ_KEY
 from debate_orchestrator.reports.reviews import ReviewerBallot, ReviewForm, ReviewTexts, in_order, question_text
+from debate_orchestrator.terminal.asking import Asker, Line, Question, Quit, unknown_choice
 from debate_orchestrator.terminal.drafts import DraftWriter
-from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, unknown_choice
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -46,13 +46,13 @@ class Form(ABC):
 
     def __init__(
         self,
-        prompter: Prompter,
+        asker: Asker,
         shape: Shape,
         shape_context: ShapeContext,
         writer: DraftWriter[Mapping[FieldPath, str]],
         answers: dict[FieldPath, str],
     ):
-        self.prompter, self.shape, self.shape_context = prompter, shape, shape_context
+        self.asker, self.shape, self.shape_context = asker, shape, shape_context
         self.writer, self.answers = writer, answers
 
     @abstractmethod
@@ -125,7 +125,7 @@ class Form(ABC):
         if question is not None and question.field_path in field_paths:
             index = field_paths.index(question.field_path)
         if index == 0:
-            self.prompter.show(self.at_first_message)
+            self.asker.show(self.at_first_message)
         return questions[max(0, index - 1)]
 
     async def ask(self, question: FormQuestion) -> None:
@@ -146,7 +146,7 @@ class Form(ABC):
                 on_change=lambda typed: self.writer.write_soon({**self.answers, typing: typed}),
             )
             try:
-                answer = self._option_named(question, await self.prompter.ask(prompt)) or current_answer
+                answer = self._option_named(question, await self.asker.ask(prompt)) or current_answer
                 value = parse_answer(question, self.shape_context, answer)
                 if question.lacking and value in (None, False) and not short_list:
                     short_list = True
@@ -163,7 +163,7 @@ class Form(ABC):
                 self.answers.pop(typing, None)
                 self.answers[question.field_path] = answer
                 if prompt.private:
-                    self.prompter.show(f"{label(question, self.name)}: {self.answer_text(question)}")
+                    self.asker.show(f"{label(question, self.name)}: {self.answer_text(question)}")
                 return
             finally:
                 self.writer.write_now(self.answers)
@@ -181,7 +181,7 @@ class Form(ABC):
             all_questions = self._asked_for(with_defaults(self.shape, self.shape_context, self.answers))
         notes = [] if problem_texts else remarks()
         lines = [Line(text, True) for text in (*problem_texts, *notes)]
-        self.prompter.show("", Line("This is your reply:", True), *self.view(all_questions), *lines)
+        self.asker.show("", Line("This is your reply:", True), *self.view(all_questions), *lines)
         unasked = [question for question in all_questions if question.field_path not in self.answers]
         keys = [
             "" if problem_texts else "Enter keeps that and hands it in" if notes else "Enter hands it in",
@@ -190,7 +190,7 @@ class Form(ABC):
         keys += ["more asks what was not asked"] if unasked else []
         question = Question(f"{', '.join(key for key in keys if key)}.", can_go_back=True, private=True)
         while True:
-            answer = (await self.prompter.ask(question)).lower()
+            answer = (await self.asker.ask(question)).lower()
             if answer in ("", "y", "yes") and not problem_texts:
                 return None
             if unasked and answer in ("m", "more"):
@@ -198,7 +198,7 @@ class Form(ABC):
                 return unasked[0]
             if (n := option_number(answer, len(all_questions))) is not None:
                 return all_questions[n - 1]
-            self.prompter.show(f"{short_repr(answer)} is not a number from 1 to {len(all_questions)}.")
+            self.asker.show(f"{short_repr(answer)} is not a number from 1 to {len(all_questions)}.")
 
     def view(self, all_questions: list[FormQuestion] | None = None) -> list[str]:
         """The entries under the numbers of their questions; of `all_questions` also those that were not asked."""
@@ -222,17 +222,17 @@ class Form(ABC):
         return f"Question {index} of {len(field_paths)}"
 
 
-async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesChanged:
+async def change_issues(asker: Asker, questions: Sequence[str]) -> IssuesChanged:
     """The list as the person wants it, one question a line. Raises Quit."""
     text = "\n".join(map(one_line, questions))
-    prompter.show("", Line("The list of issues, the weightiest first, a line each. Strike, move or add lines.", True))
-    prompter.show("Alt-Enter, Esc Enter or Ctrl-D takes it; Ctrl-C leaves it as it was.")
+    asker.show("", Line("The list of issues, the weightiest first, a line each. Strike, move or add lines.", True))
+    asker.show("Alt-Enter, Esc Enter or Ctrl-D takes it; Ctrl-C leaves it as it was.")
     while True:
-        text = await prompter.ask(Question(multiline=True, initial_text=text, private=True))
+        text = await asker.ask(Question(multiline=True, initial_text=text, private=True))
         try:
             return changed_issues([line.strip() for line in text.split("\n") if line.strip()])
         except BadSettings as error:
-            prompter.show(*error.problems)
+            asker.show(*error.problems)
 
 
 _FIRST_PART, _SECOND_PART = ("seen", "before"), ("rounds", "final", "after", "why")
@@ -245,7 +245,7 @@ class ReviewBallotForm(Form):
 
     def __init__(
         self,
-        prompter: Prompter,
+        asker: Asker,
         texts: ReviewTexts,
         form: ReviewForm,
         ballot: dict[str, Any],
@@ -261,7 +261,7 @@ class ReviewBallotForm(Form):
             lambda answers: save(self.ballot() | ({READ_KEY: True} if self._was_read else {}))
         )
         super().__init__(
-            prompter,
+            asker,
             form.parts(*_FIRST_PART),
             form.shape_context,
             writer,
@@ -270,17 +270,17 @@ class ReviewBallotForm(Form):
 
     async def run(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
-        self.prompter.show(self.texts.messages["again" if self.answers else "welcome"])
+        self.asker.show(self.texts.messages["again" if self.answers else "welcome"])
         was_seen, *_, before = self.questions()
         if not self._was_read:
             await self.fill_in()
         while not await self._read_debate():
             if self._was_read:
-                self.prompter.show(self.texts.messages["stands"])
+                self.asker.show(self.texts.messages["stands"])
             else:
                 await self.fill_in(question=before)
         if parse_answer(was_seen, self.shape_context, self.answers[was_seen.field_path]):
-            self.prompter.show(self.texts.messages["seen"])
+            self.asker.show(self.texts.messages["seen"])
         self.shape, self.at_first_message = self.form.parts(*_SECOND_PART), self.texts.messages["stands"]
         await self.fill_in(lambda: [], remarks=lambda: reviewer_remarks(self.form, self.form.ballot(self.ballot())))
         return self.ballot()
@@ -292,17 +292,17 @@ class ReviewBallotForm(Form):
             wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), can_go_back=True
         )
         try:
-            while (answer := await self.prompter.ask(question)) not in wording.choices:
-                self.prompter.show(unknown_choice(question))
+            while (answer := await self.asker.ask(question)) not in wording.choices:
+                self.asker.show(unknown_choice(question))
         except Back:
             return False
         self._was_read = True
         self.writer.write_now(self.answers)
         if answer == "here":
             self._show()
-        if rated := self.form.rated_fields:
+        if rated := self.form.criteria_shown:
             rows = (f"  {title} ({scale}): {about}" for title, scale, about in rated)
-            self.prompter.show("", self.texts.messages["scored"], *rows)
+            self.asker.show("", self.texts.messages["scored"], *rows)
         return True
 
     def ballot(self) -> dict[str, Any]:
@@ -359,10 +359,10 @@ def reviewer_remarks(form: ReviewForm, reviewer_ballot: ReviewerBallot) -> list[
     ]
 
 
-async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
+async def ask_name(asker: Asker, texts: ReviewTexts) -> str:
     question = Question(texts.questions["name"].text)
-    while not (name := await prompter.ask(question)):
-        prompter.show(texts.messages["needed"])
+    while not (name := await asker.ask(question)):
+        asker.show(texts.messages["needed"])
     return name
 
 

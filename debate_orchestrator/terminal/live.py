@@ -25,8 +25,8 @@ from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import (
     ALARM,
     INDENT,
-    JUDGE,
-    SIDES,
+    JUDGE_STYLE,
+    SIDE_STYLES,
     Display,
     SpeechView,
     StageView,
@@ -201,7 +201,7 @@ class LiveView:
 
     def _new_speech(self, turn: Turn) -> SpeechView:
         format = self._debate.format
-        style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
+        style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE_STYLE
         return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private_tag)
 
     def _end_stage(self) -> None:
@@ -235,10 +235,10 @@ class LiveView:
         turn = schedule.turn(self._debate, event.turn_id)
         is_dissent_record = self._debate.format.is_dissent_record(turn.phase)
         if turn.judging and "scores" in event.data:
-            self._add_text(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
+            self._add_text(self._debate.format.heading_of(turn), JUDGE_STYLE, of_ballots=turn.judging)
             self._add_rows(ballot_rows(self._debate, event, self._width), of_ballots=turn.judging)
         elif is_dissent_record and (claims := event.data.get("rows")) and not self._is_stand_in(turn):
-            self._add_text(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
+            self._add_text(self._debate.format.heading_of(turn), JUDGE_STYLE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 status = (claim.get("status") or "no status").capitalize()  # a format may ask for none
                 line = f"{n}. {status}: {one_line(claim.get('claim') or '')}"
@@ -249,7 +249,7 @@ class LiveView:
     def _add_side_reply(self, turn: Turn) -> None:
         """A side's structured reply, as other seats read it."""
         self._speeches.pop(turn.id, None)
-        self._add_text(self._debate.format.heading_of(turn), JUDGE)
+        self._add_text(self._debate.format.heading_of(turn), JUDGE_STYLE)
         entry = transcript_entries.entry(self._debate, turn)
         self._add_text(self._shown_text(turn, entry.text), indent=INDENT)
         for finding in quote_findings(entry.quotes):
@@ -349,7 +349,7 @@ def bar(share: Fraction, width: int) -> str:
 
 
 def _side_style(debate: DebateState, side: str) -> str:
-    return SIDES[debate.format.sides.index(side) % len(SIDES)]
+    return SIDE_STYLES[debate.format.sides.index(side) % len(SIDE_STYLES)]
 
 
 def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: int) -> list[Text]:

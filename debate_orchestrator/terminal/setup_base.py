@@ -31,7 +31,7 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import QuestionText, SetupFile, SetupState, with_progress
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, state_folder
-from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, unknown_choice
+from debate_orchestrator.terminal.asking import Asker, Question, Quit, unknown_choice
 from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
@@ -134,7 +134,7 @@ class SetupBase:
 
     def __init__(
         self,
-        prompter: Prompter,
+        asker: Asker,
         setup_questions: Callable[..., SetupQuestions],
         models_future: Future[FoundModels],
         check: Check,
@@ -143,7 +143,7 @@ class SetupBase:
     ):
         """`setup_questions` makes the questions of a named format, or of the default one. `models_future` gives the
         models that can be called from here. With `rehearse` no model is called, not even in the setup."""
-        self.texts, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
+        self.texts, self.asker, self.recent = _texts(), asker, RecentAnswers()
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self.seat_answers: dict[AskedSeat, str] = {}
@@ -177,9 +177,9 @@ class SetupBase:
         had_problem, moved_count = self.setup_file.save_problem, len(self.setup_file.moved_files)
         self.setup_file.save(self.state)
         if moved := self.setup_file.moved_files[moved_count:]:
-            self.prompter.show(*moved)
+            self.asker.show(*moved)
         if self.setup_file.save_problem and not had_problem:
-            self.prompter.show(self.texts.messages["unsaved"].format(why=self.setup_file.save_problem))
+            self.asker.show(self.texts.messages["unsaved"].format(why=self.setup_file.save_problem))
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
@@ -193,10 +193,10 @@ class SetupBase:
         """The answer to a question; `kind` is for `?`, and for what is remembered. Raises Back or Quit."""
         meaning = tuple(filter(None, (self.texts.meaning.get(kind, ""), self.texts.messages["keys"])))
         if question.choices:
-            return self.prompter.ask_now(question._replace(explanation=meaning, can_go_back=True))
+            return self.asker.ask_now(question._replace(explanation=meaning, can_go_back=True))
         recent = (*self.recent.answers_of(kind), *question.recent)
         try:
-            answer = self.prompter.ask_now(question._replace(explanation=meaning, can_go_back=True, recent=recent))
+            answer = self.asker.ask_now(question._replace(explanation=meaning, can_go_back=True, recent=recent))
         except Quit as quitting:
             self.recent.add(kind, quitting.typed)
             raise
@@ -214,7 +214,7 @@ class SetupBase:
     def ask_choice(self, name: str, question: Question) -> str:
         """One of the choices of a question, which is put until one is made."""
         while (answer := self.ask_question(name, question)) not in dict(question.choices):
-            self.prompter.show(unknown_choice(question))
+            self.asker.show(unknown_choice(question))
         return answer
 
     # Models and costs
@@ -223,7 +223,7 @@ class SetupBase:
         try:
             return self._models_future.result(_NOTICE_DELAY)
         except TimeoutError:
-            self.prompter.show(self.texts.messages["looking"])
+            self.asker.show(self.texts.messages["looking"])
             return self._models_future.result()
 
     def moderator(self) -> str | None:
@@ -257,7 +257,7 @@ class SetupBase:
             self._moderates = False
             return False
         max_cost, stop = self.state.answers.get("max_cost"), asyncio.Event()
-        limits = moderator.ModeratorLimits(_RETRY_SECONDS, max_cost, self.prompter.show, stop, "", "")
+        limits = moderator.ModeratorLimits(_RETRY_SECONDS, max_cost, self.asker.show, stop, "", "")
         state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
         new_state, paid_replies = state, list[Reply]()
 
@@ -266,10 +266,10 @@ class SetupBase:
             new_state = await moderator.propose(state, provider, self.setup_questions, limits, paid_replies)
 
         try:
-            coroutines.run(propose(self._provider(spec)), stop, self.prompter.show)
+            coroutines.run(propose(self._provider(spec)), stop, self.asker.show)
             return True
         except DebateError as error:
-            self.prompter.show(*error.problems)
+            self.asker.show(*error.problems)
             return False
         finally:
             self.save(with_progress(new_state, paid=(*state.progress.paid, *paid_replies)))

@@ -10,7 +10,7 @@ from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import cast_of, host_problem, seats_needed
 from debate_orchestrator.setup.state import with_answers, with_progress
-from debate_orchestrator.terminal.prompt import Question
+from debate_orchestrator.terminal.asking import Question
 from debate_orchestrator.terminal.setup_base import AskedSeat, Cast, SetupBase, cast_text, display_name, stated_cast
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
@@ -33,7 +33,7 @@ class CastQuestions:
         before, goes_on = conversation.state, conversation.state.progress.seats_answered is not None
         current_cast = before.answers.get("cast")
         if not models.has_any() and not current_cast:
-            conversation.prompter.show("", self._words.messages["no_model"].format(**EXAMPLES))
+            conversation.asker.show("", self._words.messages["no_model"].format(**EXAMPLES))
         cast_choices = self._choices(models, current_cast if isinstance(current_cast, dict) else None)
         wording = self._words.questions["cast"]
         choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in cast_choices]
@@ -66,7 +66,7 @@ class CastQuestions:
                     return {**rapporteur_cast, **cast}
                 return self._ask_each_seat(models, self._answered_seats() if goes_on else [])
             except BadSettings as error:
-                conversation.prompter.show(*error.problems)
+                conversation.asker.show(*error.problems)
             except Back:
                 goes_on = False
 
@@ -111,7 +111,7 @@ class CastQuestions:
             source for source in self._conversation.find_models().sources if model_spec.kind(source.spec) == kind
         ]
         if "@" not in text and sources and not any(source.ready for source in sources):
-            self._conversation.prompter.show(f"{display_name(text)}: {sources[0].about}.")
+            self._conversation.asker.show(f"{display_name(text)}: {sources[0].about}.")
         self._conversation.recent.add("model", text)
         return text
 
@@ -174,7 +174,7 @@ class CastQuestions:
                 conversation.seat_answers[asked_seat] = answer
                 return spec
             except BadSettings as error:
-                conversation.prompter.show(*error.problems)
+                conversation.asker.show(*error.problems)
 
     def _spec(self, seat: str, answer: str, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
         """The model that an answer names for a seat. Raises BadSettings if it can't fill it beside those

@@ -36,7 +36,7 @@ from debate_orchestrator.setup.state import (
     without_answers,
 )
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.prompt import Question, unknown_choice
+from debate_orchestrator.terminal.asking import Question, unknown_choice
 from debate_orchestrator.terminal.setup_base import SetupBase, cast_text, paid_calls, stated_cast
 from debate_orchestrator.terminal.setup_cast import CastQuestions
 from debate_orchestrator.util import model_spec, resources
@@ -76,7 +76,7 @@ class SetupConversation(SetupBase):
         has_consented: HasConsented,
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
-        self.prompter.show(self.texts.messages["welcome"])
+        self.asker.show(self.texts.messages["welcome"])
         new_conversation = (new_file(), SetupState())
         setup_file, state = (
             from_file(path) if path else (None if topic else self._find_unfinished(has_consented)) or new_conversation
@@ -96,7 +96,7 @@ class SetupConversation(SetupBase):
             lines = (
                 f"  {key}: {cast_text(value) if key == _CAST else _summary(value)}" for key, value in answers.items()
             )
-            self.prompter.show("", self.texts.messages["settled"], *lines)
+            self.asker.show("", self.texts.messages["settled"], *lines)
         if topic:
             self.state = self.setup_questions.answer(self.state, "topic", topic)
 
@@ -156,7 +156,7 @@ class SetupConversation(SetupBase):
             except _Change as change:
                 next_key, changing = change.key, True
             except DebateError as error:
-                self.prompter.show(*error.problems)
+                self.asker.show(*error.problems)
 
     def _question_before(self, key: str) -> str:
         """The question before that one; the same where none is before."""
@@ -174,7 +174,7 @@ class SetupConversation(SetupBase):
         if key in ("topic_ok", "framing", "position_a"):
             earlier_keys = [name for name in answered_keys if name in ("topic", _CAST)]
         if not earlier_keys:
-            self.prompter.show(self.texts.messages["first"])
+            self.asker.show(self.texts.messages["first"])
         return earlier_keys[-1] if earlier_keys else key
 
     # What is asked next
@@ -202,7 +202,7 @@ class SetupConversation(SetupBase):
         elif key == "positions":
             own_positions = self.moderator() is None and (state.progress.rejected or not self._plain_positions())
             if own_positions and not state.progress.rejected:
-                self.prompter.show("", self.texts.messages["own"])
+                self.asker.show("", self.texts.messages["own"])
             self.state = self.setup_questions.answer(state, key, "own" if own_positions else "auto")
         elif key == "rounds" or key in self.setup_questions.plain_settings:
             self.state = with_answers(state, "default", **{key: self.setup_questions.default(key)})
@@ -220,7 +220,7 @@ class SetupConversation(SetupBase):
             return
         self.state = with_answers(self.state, "default", positions=positions)
         message = "placeholders" if has_placeholders(positions) else "plain"
-        self.prompter.show("", self.texts.messages[message])
+        self.asker.show("", self.texts.messages[message])
 
     def _plain_positions(self) -> dict[str, str]:
         """The positions on the topic that are made without a model; empty if the person has to word them."""
@@ -306,7 +306,7 @@ class SetupConversation(SetupBase):
         is_folder = os.path.isdir(os.path.expanduser(folder or os.curdir))
         DebateFiles.of_output(output).must_be_new()
         if not is_folder:
-            self.prompter.show(self.texts.messages["made"].format(folder=folder))
+            self.asker.show(self.texts.messages["made"].format(folder=folder))
 
     def _edit(self, key: str) -> None:
         try:
@@ -340,7 +340,7 @@ class SetupConversation(SetupBase):
         from debate_orchestrator.evidence.check import save_page_text
 
         path = save_page_text(address)
-        self.prompter.show(self.texts.messages["page"].format(path=path))
+        self.asker.show(self.texts.messages["page"].format(path=path))
         return path
 
     def _reformat(self) -> None:
@@ -357,7 +357,7 @@ class SetupConversation(SetupBase):
         }
         state, problems = new_questions.with_fitting_answers(self.state, self.setup_questions)
         self.continue_from(self.setup_file, with_answers(state, "user", format=name, cast=cast))
-        self.prompter.show(*problems)
+        self.asker.show(*problems)
 
     # The last confirmation
 
@@ -371,14 +371,14 @@ class SetupConversation(SetupBase):
             lines = ["", self.texts.messages["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
             if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
                 lines.append(f"{note} Or choose `more`, `{_CAST}` and `seats`.")
-            self.prompter.show(*lines, *([""] if problems else []), *problems)
+            self.asker.show(*lines, *([""] if problems else []), *problems)
             answer = self._begin(possible=not problems)
             if answer == "later":
                 raise Postponed
             if answer == "more":
                 raise _Change(_CHANGE)
             if not self._find_problems()[1]:
-                self.prompter.show("", countdown)
+                self.asker.show("", countdown)
                 return
 
     def _begin(self, *, possible: bool) -> str:

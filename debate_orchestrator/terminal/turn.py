@@ -37,9 +37,9 @@ from debate_orchestrator.prompting.person_turns import (
     speech_remarks,
     task,
 )
+from debate_orchestrator.terminal.asking import LINE_KEYS, TEXT_KEYS, Asker, Line, Question, Quit
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
-from debate_orchestrator.terminal.prompt import LINE_KEYS, TEXT_KEYS, Line, Prompter, Question, Quit
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import Paused
 from debate_orchestrator.util.numbers import plural
@@ -55,7 +55,7 @@ class PersonTurn(NamedTuple):
     debate: DebateState
     turn: Turn
     brief: Brief
-    prompter: Prompter
+    asker: Asker
     drafts: Drafts
 
     def full_text(self) -> str:
@@ -70,7 +70,7 @@ class SpeechEditor:
     """The speech of one turn, while it is being written."""
 
     def __init__(self, person_turn: PersonTurn):
-        self._person_turn, self._prompter = person_turn, person_turn.prompter
+        self._person_turn, self._asker = person_turn, person_turn.asker
         self._text = person_turn.drafts.read_speech(person_turn.brief)
         self._writer = DraftWriter[str](lambda text: person_turn.drafts.save_speech(person_turn.brief, text))
 
@@ -78,7 +78,7 @@ class SpeechEditor:
         """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
         if self._text.strip():
             words = self._count_words(self._text)[0]
-            self._prompter.show(Line(f"What you had written is here again: {words:,} words.", True))
+            self._asker.show(Line(f"What you had written is here again: {words:,} words.", True))
         while True:
             await self._write()
             if await self._hand_in():
@@ -93,22 +93,22 @@ class SpeechEditor:
             on_change=self._writer.write_soon,
             shows={"brief": self._person_turn.full_text},
         )
-        self._prompter.show("", f"Write your speech: {TEXT_KEYS}.")
+        self._asker.show("", f"Write your speech: {TEXT_KEYS}.")
         try:
-            self._text = await self._prompter.ask(question)
+            self._text = await self._asker.ask(question)
         finally:
             self._writer.write_now()
 
     async def _hand_in(self) -> bool:
         """Whether it is valid, and meant so."""
         if problems := self._person_turn.problems(self._text):
-            self._prompter.show("", *(Line(problem, True) for problem in problems))
+            self._asker.show("", *(Line(problem, True) for problem in problems))
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter continues with it.")
         question = Question(lines=lines, can_go_back=True, private=True, shows={"brief": self._person_turn.full_text})
         while True:
             try:
-                answer = (await self._prompter.ask(question)).lower()
+                answer = (await self._asker.ask(question)).lower()
             except Back:
                 return False
             if answer in ("", "y", "yes"):
@@ -149,7 +149,7 @@ class TurnForm(Form):
         debate, turn, brief, drafts = person_turn.debate, person_turn.turn, person_turn.brief, person_turn.drafts
         writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.save_form(brief, values))
         shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-        super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.read_form(brief))
+        super().__init__(person_turn.asker, shape, shape_context, writer, drafts.read_form(brief))
         self.choose_first = short_form(debate, turn)
         self._person_turn = person_turn
         entries = transcript_entries.entries_for(debate, turn)
@@ -161,8 +161,8 @@ class TurnForm(Form):
     async def run(self) -> str:
         """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
         if self.answers:
-            self.prompter.show(Line("What you had entered is here again.", True))
-        self.prompter.show("", f"Fill in the form: ? explains a question, {LINE_KEYS}.")
+            self.asker.show(Line("What you had entered is here again.", True))
+        self.asker.show("", f"Fill in the form: ? explains a question, {LINE_KEYS}.")
         person_turn = self._person_turn
         await self.fill_in(
             lambda: person_turn.problems(self._text()),
@@ -229,8 +229,8 @@ class TerminalPeople:
 
     one_at_a_time = True
 
-    def __init__(self, prompter: Prompter, drafts: Drafts):
-        self._prompter, self._drafts = prompter, drafts
+    def __init__(self, asker: Asker, drafts: Drafts):
+        self._asker, self._drafts = asker, drafts
         self._on_quit: Callable[[], None] = lambda: None
         self.has_quit = False
         self._due_turn_ids: set[str] = set()
@@ -243,12 +243,12 @@ class TerminalPeople:
     @property
     def is_in_other_program(self) -> bool:
         """Whether they are in an editor or a pager, so that an interrupt is not meant for the debate."""
-        return self._prompter.is_in_other_program
+        return self._asker.is_in_other_program
 
     def quit(self) -> None:
         """Quits the debate: ends the question that is being asked."""
         self.has_quit = True
-        self._prompter.quit()
+        self._asker.quit()
 
     def remove_drafts(self, debate: DebateState) -> None:
         self._drafts.remove_drafts(debate)
@@ -271,7 +271,7 @@ class TerminalPeople:
             if self._due_turn_ids and not (self._due_turn_ids - set(debate.replies)):
                 self._due_turn_ids = set()
                 if self._has_written and hides_ballots(debate) and len(human_seats(debate)) > 1:
-                    self._prompter.clear()  # another judge may look on now
+                    self._asker.clear()  # another judge may look on now
                 self._has_written = False
                 if control is not None:
                     control.take_back()
@@ -280,7 +280,7 @@ class TerminalPeople:
 
     async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """The reply that they hand in for a turn. Raises Paused if they quit before."""
-        person_turn = PersonTurn(debate, turn, brief, self._prompter, self._drafts)
+        person_turn = PersonTurn(debate, turn, brief, self._asker, self._drafts)
         try:
             if self.has_quit:
                 raise Quit
@@ -291,7 +291,7 @@ class TerminalPeople:
         except Quit:
             if not self.has_quit and any(due.seat not in human_seats(debate) for due in debate.due):
                 waiting = "Waiting for replies that are already paid for; press Ctrl-C again to drop them."
-                self._prompter.show("", waiting)
+                self._asker.show("", waiting)
             self.has_quit = True
             self._on_quit()
             note = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
@@ -303,19 +303,19 @@ class TerminalPeople:
         seats = human_seats(person_turn.debate)
         if len(seats) > 1 and person_turn.turn.seat != self._seat:
             if self._has_written:
-                self._prompter.clear()
+                self._asker.clear()
             name = person_turn.debate.format.name_of(person_turn.turn.seat)
             question = Question(f"{name}, take the keyboard.", ("Press Enter when you have it.",), private=True)
-            await self._prompter.ask(question)
+            await self._asker.ask(question)
             self._documents_read = set()
         self._seat = person_turn.turn.seat
 
     def _show(self, person_turn: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
-        self._prompter.show(Line(""), *readable(person_turn, self._documents_read))
+        self._asker.show(Line(""), *readable(person_turn, self._documents_read))
         self._documents_read |= {*documents(person_turn.debate, person_turn.brief)}
         for path in self._drafts.earlier_drafts(person_turn.brief):
-            self._prompter.show(f"An earlier draft for this turn is not offered; it is in {name_of(path)}.")
+            self._asker.show(f"An earlier draft for this turn is not offered; it is in {name_of(path)}.")
 
 
 def readable(person_turn: PersonTurn, known_documents: Collection[Document]) -> list[Line]:

@@ -19,7 +19,7 @@ from debate_orchestrator.core.former_names import keys_of_today, under_first_nam
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
-from debate_orchestrator.storage import under_way
+from debate_orchestrator.storage import run_elsewhere
 from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -49,13 +49,13 @@ from debate_orchestrator.util.errors import FORMER_NAMES, BadFile, BadJournal, B
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
 
-SPEC, DEBATES = under_way.SPEC, under_way.DEBATES
+SPEC, DEBATES = run_elsewhere.SPEC, run_elsewhere.DEBATES
 IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """The files that the report of a tournament adds to its folder."""
-_LOCKS = under_way.LOCK, under_way.NOTE_LOCK
-_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, under_way.CLUSTER, *_LOCKS)
+_LOCKS = run_elsewhere.LOCK, run_elsewhere.NOTE_LOCK
+_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, run_elsewhere.CLUSTER, *_LOCKS)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
@@ -147,7 +147,7 @@ def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator
             raise _no_tournament(folder)
         must_be_new(folder)
         make_folder(os.path.realpath(folder))
-    handle = under_way.open_lock(folder, under_way.LOCK)
+    handle = run_elsewhere.open_lock(folder, run_elsewhere.LOCK)
     try:
         if not take_lock(handle, name_of(folder), BadFile, shared=shared):
             problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
@@ -263,7 +263,7 @@ def load(folder: str) -> Tournament:
     return Tournament.from_spec(folder, spec)
 
 
-def must_keep(folder: str, journal: str, events: Sequence[Event]) -> None:
+def must_stay_in_tournament(folder: str, journal: str, events: Sequence[Event]) -> None:
     """Raises BadSettings if events would make the journal of one of a tournament's debates that of another."""
     tournament, name = load(folder), os.path.basename(os.path.realpath(journal))
     if tournament.has_outsiders(events) and name.removesuffix(JOURNAL) in {each.id for each in tournament.schedule}:

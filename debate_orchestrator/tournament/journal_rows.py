@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.phases import JUDGE, TIE, judge_seats
-from debate_orchestrator.reports.compare import has_speeches_of, sources
+from debate_orchestrator.reports.compare import has_speeches_of, indexes_of_judged
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.report_files import is_unchanged
@@ -380,7 +380,7 @@ def _rejudgings(
     """The re-judgings that count: complete ones by models, of debates that are in this folder and have the same
     speeches; and a sentence on each other. `names` has those of each debate by seat, under which its judges go here
     too."""
-    indexes = sources([debate.report for debate in (*run_debates, *rejudged)])[len(run_debates) :]
+    indexes = indexes_of_judged([debate.report for debate in (*run_debates, *rejudged)])[len(run_debates) :]
     rejudgings, problems = list[_Rejudging](), list[str]()
     for debate, n in zip(rejudged, indexes, strict=True):
         source = run_debates[n] if n is not None and n < len(run_debates) else None

@@ -40,9 +40,9 @@ MAX_MODELS, MAX_JUDGES = 500, 500
 _OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
 _SECOND_SPEAKER = {"con": 1, "pro": -1, None: 0}
 """The first speaker, relative to s of the model above."""
-_DRAW_COUNT = 200
-_MIN_DRAWS = 20
-"""Draws without which there are no intervals."""
+_RESAMPLE_COUNT = 200
+_MIN_RESAMPLES = 20
+"""Resamples without which there are no intervals."""
 _MAX_WORK = 200_000_000
 """The work of all fits to some votes, about half a minute: the cells that evaluations of the likelihood look at."""
 _EVALUATION_WORK = 4_000
@@ -104,9 +104,9 @@ class Fit(NamedTuple):
     """Log of v: 0 makes a tie as likely as either win between equals."""
     judges: tuple[JudgeEffect, ...]
     votes: int
-    draws: int
+    resamples: int
     drawn_by: str
-    """The unit that the bootstrap draws: `topic`, or `debate` if there is one topic."""
+    """The unit that the bootstrap resamples: `topic`, or `debate` if there is one topic."""
     unit_count: int
     groups: int
 
@@ -121,7 +121,7 @@ class _Votes(NamedTuple):
     judge: Ints
     second_speaker: Ints
     cell: Ints  # of each vote: its cell * 3 + outcome
-    resampling_unit: Ints  # of each vote: what the bootstrap draws it with
+    resampling_unit: Ints  # of each vote: what the bootstrap resamples it with
     unit_count: int
     drawn_by: str
 
@@ -136,8 +136,8 @@ class _Votes(NamedTuple):
 
 def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
     """The fit to the votes on these debates; None without a vote between known models. It needs the extra `tournament`.
-    Raises BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all; and if a
-    single fit takes more than `_MAX_WORK`. Where all draws would, fewer are taken."""
+    Raises BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each resample fits them all; and
+    if a single fit takes more than `_MAX_WORK`. Where all resamples would, fewer are taken."""
     try:
         import numpy as np
         import scipy.optimize  # type: ignore[import-untyped]  # noqa: F401
@@ -152,11 +152,12 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
     data = _as_numbers(rated_votes)
     model = _Model(data, *_identified(data))
     best = _best(data, model)
-    draws = _bootstrap(data, model, best)
+    resamples = _bootstrap(data, model, best)
     bounds = np.full((2, model.size), np.nan)
-    if len(draws):
-        usable = ~np.isnan(draws).all(axis=0)  # no draw may hold a model
-        bounds[:, usable] = np.nanpercentile(draws[:, usable], [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
+    if len(resamples):
+        percents = [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)]
+        usable = ~np.isnan(resamples).all(axis=0)  # no resample may hold a model
+        bounds[:, usable] = np.nanpercentile(resamples[:, usable], percents, axis=0)
     figures = [_interval(*column) for column in np.stack([model.centered(best), *bounds], axis=1)]
     side, second_speaker, ties = figures[-3:]
     strengths, groups = _strengths(data, rated_votes, figures)
@@ -173,7 +174,7 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
             for name, bias, reliability in zip(data.judges, biases, reliabilities, strict=True)
         ),
         votes=len(rated_votes),
-        draws=len(draws),
+        resamples=len(resamples),
         drawn_by=data.drawn_by,
         unit_count=data.unit_count,
         groups=groups,
@@ -313,13 +314,13 @@ def _best(data: _Votes, model: _Model) -> Floats:
 
 
 def _bootstrap(data: _Votes, model: _Model, best: Floats) -> Floats:
-    """Parameters by draw: NaN for models and judges without a vote in it; no row if there is one unit, or if
-    fewer than `_MIN_DRAWS` can be taken."""
+    """Parameters by resample: NaN for models and judges without a vote in it; no row if there is one unit, or if
+    fewer than `_MIN_RESAMPLES` can be taken."""
     import numpy as np
 
     random = np.random.default_rng(0)
-    draws = []
-    for _ in range(_DRAW_COUNT if data.unit_count > 1 else 0):
+    resamples = []
+    for _ in range(_RESAMPLE_COUNT if data.unit_count > 1 else 0):
         weights = random.multinomial(data.unit_count, np.full(data.unit_count, 1 / data.unit_count)).astype(float)
         counts = data.counts(weights)
         voted = counts.sum(axis=1) > 0
@@ -331,8 +332,8 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats) -> Floats:
             likely = model.fit(counts, best, within=0.01)
         except _TooMuchWork:
             break
-        draws.append(np.where(present, model.centered(likely), np.nan))
-    return np.array(draws) if len(draws) >= _MIN_DRAWS else np.empty((0, model.size))
+        resamples.append(np.where(present, model.centered(likely), np.nan))
+    return np.array(resamples) if len(resamples) >= _MIN_RESAMPLES else np.empty((0, model.size))
 
 
 def _interval(value: float, low: float, high: float) -> Interval:
@@ -456,9 +457,9 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
         yield "There is one topic, or none is known: intervals draw debates, and say nothing about other topics."
     elif fit.unit_count < _FEW_UNITS:
         yield f"There are {fit.unit_count} topics: intervals drawn from so few are too narrow."
-    if fit.unit_count > 1 and fit.draws < _DRAW_COUNT:
-        rough = f"intervals are from {fit.draws} draws instead of {_DRAW_COUNT}: their ends are rough"
-        yield f"The fit to these votes takes so much work that {rough if fit.draws else 'there are no intervals'}."
+    if fit.unit_count > 1 and fit.resamples < _RESAMPLE_COUNT:
+        rough = f"intervals are from {fit.resamples} resamples instead of {_RESAMPLE_COUNT}: their ends are rough"
+        yield f"The fit to these votes takes so much work that {rough if fit.resamples else 'there are no intervals'}."
 
 
 _STRENGTH = ("model", "strength", "low", "high", "rank")
@@ -488,7 +489,7 @@ def full_json(ratings: Ratings) -> dict[str, Any]:
                 {**judge._asdict(), "bias": judge.bias._asdict(), "reliability": judge.reliability._asdict()}
                 for judge in fit.judges
             ],
-            "intervals": {"confidence": CONFIDENCE, "draws": fit.draws, "drawn_by": fit.drawn_by},
+            "intervals": {"confidence": CONFIDENCE, "resamples": fit.resamples, "drawn_by": fit.drawn_by},
         }
     return {**data, "notes": list(ratings.notes)}
 

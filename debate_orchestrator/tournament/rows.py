@@ -142,7 +142,7 @@ class BallotRow(FrozenModel):
         return self.final and self.counted and not self.mirrored and self.repeat == 0
 
     @property
-    def margin(self) -> float | None:
+    def lead(self) -> float | None:
         """The mean points of pro minus those of con; None if sides are not scored."""
         if not self.scores:
             return None

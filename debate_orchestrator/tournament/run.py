@@ -29,7 +29,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, 
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.under_way import must_not_be_elsewhere
+from debate_orchestrator.storage.run_elsewhere import must_not_be_elsewhere
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, is_begun
 from debate_orchestrator.tournament.plan import ScheduledDebate
@@ -138,7 +138,7 @@ class TournamentRun:
         *,
         permissions: Permissions = NO_PERMISSIONS,
         concurrency: int = CONCURRENCY,
-        retry_failed: bool = False,
+        retry_undecided: bool = False,
         on_change: OnChange = lambda scheduled, debate_status, event: None,
         batches: Batches | None = None,
         wrap_providers: Callable[[str, Mapping[str, Provider]], Mapping[str, Provider]] = lambda debate_id, providers: (
@@ -148,7 +148,7 @@ class TournamentRun:
         """Without a `store` journals are files in the folder. `batches` are closed at the end of `run`.
         `wrap_providers` gets a debate's id and its providers, and returns those that are called."""
         self.tournament, self._store = tournament, store or FileJournals(tournament)
-        self._permissions, self._concurrency, self._retry_failed = permissions, concurrency, retry_failed
+        self._permissions, self._concurrency, self._retry_undecided = permissions, concurrency, retry_undecided
         self._on_change = on_change
         self._batches, self._wrap_providers = batches, wrap_providers
         self.limiters = Limiters(tournament.spec)
@@ -186,7 +186,7 @@ class TournamentRun:
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
-        unfinished = ["stopped", "waiting"] + ["undecided"] * self._retry_failed
+        unfinished = ["stopped", "waiting"] + ["undecided"] * self._retry_undecided
         debates = [
             scheduled for scheduled in self.tournament.schedule if self.statuses[scheduled.id].status in unfinished
         ]
@@ -195,7 +195,7 @@ class TournamentRun:
     async def run(self, stop: asyncio.Event) -> None:
         """Runs the debates that are left, until none of them can go on or `stop` is set. The status of each says why it
         stopped. A debate that stopped is tried again as long as others are completed meanwhile. Raises BadSettings if
-        workers of a database may have them."""
+        workers of a database may be running them."""
         try:
             if self.pending():
                 must_not_be_elsewhere(self.tournament.folder)
@@ -279,7 +279,7 @@ class TournamentRun:
         session = open_journal(journal, DebateFiles.of_journal(journal.path))
         if not opened_events and session.state.due and (note := changed_prompts(session.state)) is not None:
             session.record(note)
-        if schedule.turns_without_usable_ballot(session.state) and self._retry_failed:
+        if schedule.turns_without_usable_ballot(session.state) and self._retry_undecided:
             session.record(Reopened())
         try:
             while session.state.due and not stop.is_set():

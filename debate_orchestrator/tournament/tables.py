@@ -98,7 +98,7 @@ CREATE TABLE points (debate, dimension, pro, con);  -- of votes
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
 CREATE TABLE judge_effects (judge, votes, bias, bias_low, bias_high, reliability, reliability_low, reliability_high);
-CREATE TABLE work (debate, role, calls, input, output, cost, seconds, words, declined_turns);
+CREATE TABLE usage (debate, role, calls, input, output, cost, seconds, words, declined_turns);
 
 -- What stand-ins said counts nowhere.
 CREATE VIEW debates AS SELECT * FROM all_debates WHERE NOT rehearsed;
@@ -120,9 +120,9 @@ FROM ballots JOIN debates USING (debate) WHERE complete;
 CREATE VIEW votes AS SELECT debate, judge, winner, lead FROM finished_ballots WHERE is_vote AND winner IS NOT NULL;
 
 -- The panel counts as one model.
-CREATE VIEW worked AS SELECT work.*, complete, winner,
+CREATE VIEW usage_by_model AS SELECT usage.*, complete, winner,
     CASE role WHEN 'pro' THEN pro WHEN 'con' THEN con ELSE 'all judges' END AS model
-FROM work JOIN debates USING (debate);
+FROM usage JOIN debates USING (debate);
 """
 
 _PANEL_POINTS = """
@@ -145,10 +145,7 @@ def _database(rows: Rows) -> sqlite3.Connection:
     database.executemany(
         """INSERT INTO ballots VALUES (:debate, :judge, :winner, :lead, :score, :label, :round, :final, :mirrored,
         :repeat, :is_vote)""",
-        (
-            {**vars(row), "debate": index[row.debate], "lead": row.margin, "is_vote": row.is_vote}
-            for row in rows.ballots
-        ),
+        ({**vars(row), "debate": index[row.debate], "lead": row.lead, "is_vote": row.is_vote} for row in rows.ballots),
     )
     points = (
         (index[row.debate], name, pro, con)
@@ -163,7 +160,7 @@ def _database(rows: Rows) -> sqlite3.Connection:
         for row in rows.debates
         for role, usage_of_role in row.usage_by_role.items()
     )
-    database.executemany(f"INSERT INTO work VALUES (?, ?{', ?' * len(RoleUsage.model_fields)})", usage)
+    database.executemany(f"INSERT INTO usage VALUES (?, ?{', ?' * len(RoleUsage.model_fields)})", usage)
     database.create_function("wilson_low", 2, lambda part, total: wilson_interval(part, total)[0])
     database.create_function("wilson_high", 2, lambda part, total: wilson_interval(part, total)[1])
     for name, arguments, function in (

@@ -248,7 +248,7 @@ def status(debate: DebateState, *, running: bool, stopping: bool, problems: list
         outcome=outcome(debate) if debate.complete else (),
         can_end_early=can_end_early(debate),
         ended_early=wording.ended_early(debate) if debate.complete else None,
-        closing=debate.ended_after is not None and not debate.complete,
+        ending_early=debate.ended_after is not None and not debate.complete,
         problems=problems,
         questions=[(question.question, wording.names(debate, question.to)) for question in debate.floor_questions],
     )

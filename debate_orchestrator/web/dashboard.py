@@ -20,7 +20,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.budget import estimate_debate
-from debate_orchestrator.engine.debate import audience_question, create_debate
+from debate_orchestrator.engine.debate import create_debate, floor_question
 from debate_orchestrator.engine.library import find_risks
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
@@ -233,9 +233,9 @@ class Dashboard:
             case "question":
                 text, to = form_data.get("question", "").strip(), form_data.get("to", "")
                 await self._served_debates.record(
-                    path, lambda debate: audience_question(debate, text, (to,) if to else ())
+                    path, lambda debate: floor_question(debate, text, (to,) if to else ())
                 )
-            case "close":
+            case "end":
                 await self._served_debates.record(path, schedule.early_end)
             case "judge":
                 return await self._judge(path, form_data)

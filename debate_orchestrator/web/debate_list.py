@@ -191,7 +191,7 @@ def _badges(debate: DebateState) -> Iterator[str]:
     if rehearsed_seats(debate):
         yield "a rehearsal" if is_whole_rehearsal(debate) else "with stand-ins"
     if any(degradations(debate)):
-        yield "degraded"
+        yield "degraded verdict"
 
 
 def outcome(debate: DebateState) -> str:

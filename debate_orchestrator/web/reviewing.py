@@ -191,7 +191,7 @@ class Reviews:
             problems=problems,
             seen=bool(draft.get("seen")),
             **_debate(reviewed),
-            criteria=form.rated_fields,
+            criteria=form.criteria_shown,
             questions=form_fields.questions(
                 reviewed.form.parts(*_BALLOT_PARTS),
                 form.shape_context,

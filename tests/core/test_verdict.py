@@ -154,7 +154,7 @@ REMARKS = [
     (decided(0, 0, "a", strength="decisive"), []),
     (decided(9, 8, "tie"), ["tie declared on unequal scores"]),
     (decided(9, 8, "a", strength="decisive"), ["strength differs from the judge's word"]),
-    (decided(9, 8, "consensus"), ["consensus without a finding"]),
+    (decided(9, 8, "consensus"), ["consensus without repeated convergence"]),
     (decided(9, 8, "consensus", converged_again=True), []),
     (decided(9, 8, "consensus", concession="a"), []),
     (decided(9, 8, "b", concession="a"), ["concession overrides the declared winner"]),

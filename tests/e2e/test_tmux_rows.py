@@ -111,11 +111,11 @@ def test_no_row_of_a_text_to_be_edited_is_the_program_s(tmp_path: Path) -> None:
     program = """
 import sys
 from hostile_texts import WIDER_THAN_THEY_LOOK as texts
-from debate_orchestrator.terminal.prompt import Prompter, Question
+from debate_orchestrator.terminal.asking import Asker, Question
 for text in texts:
     text = text.replace(chr(9), " ")
-    Prompter().ask_now(Question(initial_text=text))
-    Prompter().ask_now(Question(default=text))
+    Asker().ask_now(Question(initial_text=text))
+    Asker().ask_now(Question(default=text))
 """
     (tmp_path / "edit.py").write_text(program, encoding="utf-8")
     with screen(80, 100, tmp_path) as window:

@@ -18,7 +18,7 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.under_way import has_batches, must_not_be_in_batches
+from debate_orchestrator.storage.run_elsewhere import has_batches, must_not_be_in_batches
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import (
@@ -55,7 +55,7 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     about = "put calls into the vendors' batches, at half the price; a stage of the debates may take hours"
     parser.add_argument("--batch", action="store_true", help=about)
     about = "ask the judges again in debates without a usable decision, too"
-    parser.add_argument("--retry-failed", action="store_true", help=about)
+    parser.add_argument("--retry-undecided", action="store_true", help=about)
     about = "let workers run the debates: the PostgreSQL database from which `debate worker` takes them"
     parser.add_argument("--cluster", metavar="URL", help=about)
     parser.add_argument("--no-reports", action="store_true", help="write only the journals, no report of each debate")
@@ -145,7 +145,7 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
         tournament,
         permissions=flags.permissions_of(arguments),
         concurrency=arguments.concurrency,
-        retry_failed=arguments.retry_failed,
+        retry_undecided=arguments.retry_undecided,
         on_change=on_change,
         batches=batches,
     )
@@ -216,7 +216,9 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
             print_json_line({"debate": debate_id, "fetched": True})
 
     async with open_database(url, print_status) as database:
-        coordinator = Coordinator(database, run.tournament, retry_failed=arguments.retry_failed, on_fetched=on_fetched)
+        coordinator = Coordinator(
+            database, run.tournament, retry_undecided=arguments.retry_undecided, on_fetched=on_fetched
+        )
 
         async def work() -> None:
             await database.retried_until_reached(lambda: coordinator.upload(run))

@@ -1,4 +1,4 @@
-"""A run whose debates workers hold: copies journals to the database and back, queues the debates, and watches them.
+"""A run whose debates workers take: copies journals to the database and back, queues the debates, and watches them.
 
 Debates are queued in passes. Those that stopped are queued again as long as others are completed meanwhile, as in a run
 on one machine. If folder and database both have a journal, one must be the beginning of the other.
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.storage.files import take_lock, write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.storage.under_way import (
+from debate_orchestrator.storage.run_elsewhere import (
     NOTE_LOCK,
     must_not_be_elsewhere,
     note_cluster,
@@ -48,9 +48,9 @@ _SILENT_WAITS = 50
 """Polls of a lock before the user is told why nothing happens."""
 
 _REGISTER = """
-INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed)
-VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_failed)s)
-ON CONFLICT (id) DO UPDATE SET pass = tournaments.pass + 1, retry_failed = excluded.retry_failed,
+INSERT INTO tournaments (id, tag, spec, max_cost, retry_undecided)
+VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_undecided)s)
+ON CONFLICT (id) DO UPDATE SET pass = tournaments.pass + 1, retry_undecided = excluded.retry_undecided,
     spec = CASE WHEN %(is_first)s THEN excluded.spec ELSE tournaments.spec END,
     max_cost = CASE WHEN %(is_first)s THEN excluded.max_cost ELSE tournaments.max_cost END
 RETURNING pass
@@ -65,7 +65,7 @@ SELECT debate, count(*), coalesce(max(n), 0) FROM lines WHERE tournament = %(id)
 """
 _JOURNAL = "SELECT string_agg(line, '' ORDER BY n) FROM lines WHERE tournament = %(id)s AND debate = %(debate)s"
 _STATUSES = """
-SELECT debate, coalesce(status, 'stopped'), winner, cost, why, for_good FROM journals WHERE tournament = %(id)s
+SELECT debate, coalesce(status, 'stopped'), winner, cost, why, permanent FROM journals WHERE tournament = %(id)s
 """
 _COUNTS = """
 SELECT calls, failed_calls, spent, max_cost, (SELECT count(*) FROM calls WHERE tournament = tournaments.id),
@@ -96,12 +96,12 @@ class Coordinator:
         database: Database,
         tournament: Tournament,
         *,
-        retry_failed: bool = False,
+        retry_undecided: bool = False,
         on_fetched: Callable[[str], None] = lambda debate_id: None,
     ):
         """`on_fetched` is called with the id of each debate whose journal has come into the folder."""
         self.database, self.tournament, self.id = database, tournament, identity(tournament.spec)
-        self._retry_failed, self._on_fetched = retry_failed, on_fetched
+        self._retry_undecided, self._on_fetched = retry_undecided, on_fetched
         self._pass: int | None = None
         """The latest pass that this run has begun."""
         self._scheduled = {scheduled.id: scheduled for scheduled in tournament.schedule}
@@ -119,7 +119,7 @@ class Coordinator:
         """Uploads the spec, and every journal that the database lacks or has less of; those that are unusable, or that
         another process writes, are in `unusable`. Raises BadFile, with no journal uploaded, if the folder lacks models
         that the database has, has another journal of a debate, or has one that holds a secret of this environment;
-        BadSettings if workers of another database may have its debates."""
+        BadSettings if workers of another database may be running its debates."""
         must_not_be_elsewhere(self.tournament.folder, self.database.address)
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             stored = spec_from_text(text, f"The tournament {self.id} in {self.database.address}")
@@ -154,10 +154,10 @@ class Coordinator:
     async def register(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again. The first pass of a run sets them; a
         later one leaves them as they are, since another run may have set them meanwhile. The folder has a note of it
-        from then on, until all that workers have is in the folder."""
+        from then on, until all that workers have written is in the folder."""
         spec = self.tournament.spec
         text = json.dumps(spec_data(spec), ensure_ascii=False)
-        values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
+        values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_undecided": self._retry_undecided}
         values |= {"id": self.id, "is_first": self._pass is None}
         async with self._note_kept(), self.database.transaction() as connection:
             ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
@@ -228,8 +228,8 @@ class Coordinator:
         await self.database.retried_until_reached(self._withdraw_note)
 
     async def _withdraw_note(self) -> None:
-        """Removes the note, unless workers may have debates that are not in the folder: another run may have queued
-        some, or be about to, since its pass is later than this one's."""
+        """Removes the note, unless workers may be running debates that are not in the folder: another run may have
+        queued some, or be about to, since its pass is later than this one's."""
         async with self._note_kept():
             ((latest_pass,),) = await self.database.rows(_LATEST_PASS, id=self.id)
             is_over = latest_pass == self._pass or not self._pending(include_stopped=True)
@@ -267,7 +267,7 @@ class Coordinator:
             debate_status = self.statuses.get(scheduled.id)
             if debate_status is None:
                 debates.append((scheduled.id, False))
-            elif debate_status.status == "undecided" and self._retry_failed and include_stopped:
+            elif debate_status.status == "undecided" and self._retry_undecided and include_stopped:
                 debates.append((scheduled.id, True))
             elif not debate_status.is_complete and (include_stopped or not debate_status.permanent):
                 debates.append((scheduled.id, debate_status.status != "waiting"))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
-VERSION = 11
+VERSION = 12
 """Of the tables, and of the names in the specs and journals that they hold: a new number with each change."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
@@ -65,7 +65,7 @@ CREATE TABLE tournaments (
     tag text NOT NULL,
     spec text NOT NULL,                                -- as tournament.json
     pass int NOT NULL DEFAULT 0,                       -- the number of the latest pass
-    retry_failed boolean NOT NULL DEFAULT false,       -- whether undecided debates are judged again in this pass
+    retry_undecided boolean NOT NULL DEFAULT false,    -- whether undecided debates are judged again in this pass
     max_cost double precision,                         -- US dollars
     spent double precision NOT NULL DEFAULT 0,         -- US dollars of all calls; those under way as expected
     calls bigint NOT NULL DEFAULT 0,                   -- those under way too
@@ -76,7 +76,7 @@ CREATE TABLE calls (                                   -- under way
     id uuid PRIMARY KEY,
     tournament text NOT NULL REFERENCES tournaments,
     debate text NOT NULL,
-    price double precision NOT NULL                    -- US dollars, as expected
+    expected_cost double precision NOT NULL            -- US dollars
 );
 
 CREATE TABLE journals (
@@ -86,7 +86,7 @@ CREATE TABLE journals (
     winner text,
     cost double precision NOT NULL DEFAULT 0,
     why text[] NOT NULL DEFAULT '{}',
-    for_good boolean NOT NULL DEFAULT false,
+    permanent boolean NOT NULL DEFAULT false,
     PRIMARY KEY (tournament, debate)
 );
 

@@ -165,15 +165,15 @@ SELECT max_cost, spent, EXISTS (SELECT FROM calls WHERE id = %(id)s) FROM tourna
 """
 _BEGIN_CALL = b"""
 WITH begun AS (
-    INSERT INTO calls (id, tournament, debate, price) VALUES (%(id)s, %(tournament)s, %(debate)s, %(price)s)
-    ON CONFLICT DO NOTHING RETURNING price
+    INSERT INTO calls (id, tournament, debate, expected_cost) VALUES (%(id)s, %(tournament)s, %(debate)s, %(cost)s)
+    ON CONFLICT DO NOTHING RETURNING expected_cost
 )
-UPDATE tournaments SET spent = spent + price, calls = calls + 1 FROM begun WHERE tournaments.id = %(tournament)s
+UPDATE tournaments SET spent = spent + expected_cost, calls = calls + 1 FROM begun WHERE tournaments.id = %(tournament)s
 """
 _END_CALL = b"""
-WITH ended AS (DELETE FROM calls WHERE id = %(id)s RETURNING tournament, price)
-UPDATE tournaments SET spent = greatest(0, spent + coalesce(%(cost)s::float - price, 0)), calls = calls - %(unmade)s,
-    failed_calls = failed_calls + %(failed)s
+WITH ended AS (DELETE FROM calls WHERE id = %(id)s RETURNING tournament, expected_cost)
+UPDATE tournaments SET spent = greatest(0, spent + coalesce(%(cost)s::float - expected_cost, 0)),
+    calls = calls - %(unmade)s, failed_calls = failed_calls + %(failed)s
 FROM ended WHERE tournaments.id = tournament
 """
 """Spending is rounded with each call, and could fall below zero by that."""
@@ -217,22 +217,22 @@ class ClusterBudget:
                 wrapped[id(provider)] = BudgetedProvider(provider, self, debate_id)
         return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
 
-    async def begin(self, call: UUID, debate_id: str, turn: str, model: str, price: float | None) -> None:
+    async def begin(self, call: UUID, debate_id: str, turn: str, model: str, expected_cost: float | None) -> None:
         """Counts a call that is about to be made. Raises OverBudget if it would exceed the cap."""
-        values = {"id": call, "tournament": self._tournament, "debate": debate_id, "price": price or 0.0}
+        values = {"id": call, "tournament": self._tournament, "debate": debate_id, "cost": expected_cost or 0.0}
 
         async def admit(connection: AsyncConnection) -> None:
             rows = await fetch_rows(connection, _CAP, **values)
             max_cost, spent, is_counted = first_row(_Spending, rows, f"{self._database.address}: {self._tournament}")
             if not is_counted:
-                check_max_cost(max_cost, lambda: spent, turn, model, price, RUN_AGAIN_HINT)
+                check_max_cost(max_cost, lambda: spent, turn, model, expected_cost, RUN_AGAIN_HINT)
                 await connection.execute(_BEGIN_CALL, values)
 
         await self._count(admit)
 
     def end(self, call: UUID, cost: float | None, *, was_made: bool, failed: bool) -> None:
-        """Counts what a call did cost instead of its price, soon; None if that is unknown. Nothing if the call was not
-        counted."""
+        """Counts what a call did cost instead of what was expected, soon; None if that is unknown. Nothing if the call
+        was not counted."""
         values = {"id": call, "cost": cost, "unmade": int(not was_made), "failed": int(failed)}
 
         async def count(connection: AsyncConnection) -> None:
@@ -292,8 +292,8 @@ class BudgetedProvider(Provider):
             return False
         call = self._calls[brief.turn_id] = uuid4()
         try:
-            price = cost_before_call(self.name, brief)
-            await self._budget.begin(call, self._debate_id, brief.turn_id, self.name, price)
+            expected_cost = cost_before_call(self.name, brief)
+            await self._budget.begin(call, self._debate_id, brief.turn_id, self.name, expected_cost)
         except BaseException:
             self.release(brief)  # it may have been counted, as where the debate is cancelled meanwhile
             raise

@@ -55,10 +55,10 @@ SELECT count(*) FROM lines WHERE tournament = %(tournament)s AND debate = %(deba
 """The number of lines of a debate. Calls that a dead worker has left of it are under way no more, and count as
 expected."""
 _RECORD_STATUS = """
-INSERT INTO journals (tournament, debate, status, winner, cost, why, for_good)
+INSERT INTO journals (tournament, debate, status, winner, cost, why, permanent)
 VALUES (%(tournament)s, %(debate)s, %(status)s, %(winner)s, %(cost)s, %(why)s, %(permanent)s)
 ON CONFLICT (tournament, debate) DO UPDATE SET status = excluded.status, winner = excluded.winner,
-    cost = excluded.cost, why = excluded.why, for_good = excluded.for_good
+    cost = excluded.cost, why = excluded.why, permanent = excluded.permanent
 """
 
 
@@ -313,11 +313,11 @@ class Worker:
 
     async def _pass(self, tournament: str) -> _Pass | None:
         """The run of a tournament's latest pass. Returns None if this worker may not or can't run it any more."""
-        query = "SELECT pass, retry_failed FROM tournaments WHERE id = %(id)s"
+        query = "SELECT pass, retry_undecided FROM tournaments WHERE id = %(id)s"
         rows = await self._database.retried_until_reached(lambda: self._database.rows(query, id=tournament))
         if not rows:
             return None
-        ((number, retry_failed),) = rows
+        ((number, retry_undecided),) = rows
         current = self._passes.get(tournament)
         if current is not None and current.number == number:
             return current
@@ -329,7 +329,7 @@ class Worker:
             loaded,
             DatabaseJournals(self._database, tournament),
             permissions=self._permissions,
-            retry_failed=retry_failed,
+            retry_undecided=retry_undecided,
             on_change=self._on_change,
             wrap_providers=budget.wrap_providers,
         )

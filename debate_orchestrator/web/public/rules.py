@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from debate_orchestrator.core.former_names import formerly
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS, Settings
 from debate_orchestrator.core.state import DebateState
@@ -91,13 +92,15 @@ class Offer(OfferFields):
 class SiteRules(FrozenModel):
     """The permissions of visitors."""
 
+    model_config = formerly(max_cost_in_total="max_cost", screening="moderation")
+
     title: Line = "Debates"
     offers: dict[str, Offer] = {}
     debates_per_visitor: Count = 3
     debates_per_model: dict[str, Count] = {}
     """Model spec to the debates a day that may use it."""
     max_cost_per_day: Dollars | None = None
-    max_cost: Dollars | None = None
+    max_cost_in_total: Dollars | None = None
     """For all debates together, in a day and in total; None if nothing costs money."""
     concurrency: Count = 4
     """Debates that run at the same time."""
@@ -105,7 +108,7 @@ class SiteRules(FrozenModel):
     """Debates that may wait for their turn."""
     listed: Flag = True
     """Whether the front page shows the debates of others."""
-    moderation: Line = ""
+    screening: Line = ""
     """A program that may refuse a topic; empty for none."""
 
 
@@ -124,8 +127,8 @@ def parse_rules(content: Mapping[str, Any]) -> SiteRules:
         for spec in rules.debates_per_model.keys() - specs:
             hint = suggest(spec, specs)
             problems.append(f"debates_per_model: {short_repr(spec)} is in none of the offers. {hint}".strip())
-        if rules.max_cost is None and any(offer.max_cost for offer in offers.values()):
-            problems.append("max_cost: there is none. These offers cost money: say how many dollars in total.")
+        if rules.max_cost_in_total is None and any(offer.max_cost for offer in offers.values()):
+            problems.append("max_cost_in_total: there is none. These offers cost money: say how many dollars in total.")
     if rules is None or problems:
         raise BadSettings(problems)
     return rules.model_copy(update={"offers": offers})
@@ -208,12 +211,13 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 def risks_of(content: Mapping[str, Any]) -> tuple[Risk, ...]:
     """The side effects of debates under the rules that the values of a file make, checked or not, and of the program
     that checks topics."""
-    offers, moderation = content.get("offers"), content.get("moderation")
+    offers = content.get("offers")
     risks: dict[str, Risk] = {}
     for offer in offers.values() if isinstance(offers, Mapping) else ():
         if isinstance(offer, Mapping):
             risks |= {risk.digest: risk for risk in of_settings({name: offer.get(name) for name in ("cast", "format")})}
-    if isinstance(moderation, str) and moderation:
-        risk = Risk(kind="program", where="moderation", what=moderation, folder=os.getcwd())
-        risks[risk.digest] = risk
+    for key in ("screening", "moderation"):
+        if isinstance(program := content.get(key), str) and program:
+            risk = Risk(kind="program", where=key, what=program, folder=os.getcwd())
+            risks[risk.digest] = risk
     return tuple(risks.values())

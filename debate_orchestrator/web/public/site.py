@@ -137,7 +137,7 @@ class ScreeningFailed(ExternalError):
 
 
 class TopicScreener:
-    """Runs the program of a `moderation` setting. It gets the `topic`, `positions` and `offer` as one JSON object on
+    """Runs the program of a `screening` setting. It gets the `topic`, `positions` and `offer` as one JSON object on
     standard input, accepts with exit code 0 and refuses with 1; the first line that it prints is the reason."""
 
     def __init__(self, command: str):
@@ -145,9 +145,9 @@ class TopicScreener:
         try:
             self._command = shlex.split(command)
         except ValueError as error:
-            raise BadSettings(f"moderation: the command line can't be read ({error}).") from None
+            raise BadSettings(f"screening: the command line can't be read ({error}).") from None
         if self._command and shutil.which(self._command[0]) is None:
-            raise BadSettings(f"moderation: there is no program {self._command[0]!r}.")
+            raise BadSettings(f"screening: there is no program {self._command[0]!r}.")
         self._limit = asyncio.Semaphore(_CONCURRENCY)
 
     async def reason(self, request: Mapping[str, Any]) -> str:
@@ -163,7 +163,7 @@ class TopicScreener:
             finally:
                 self._limit.release()
         except TimeoutError:
-            raise ScreeningFailed(f"moderation: no answer within {SCREENING_SECONDS:g} s.") from None
+            raise ScreeningFailed(f"screening: no answer within {SCREENING_SECONDS:g} s.") from None
         if output is None:
             return ""
         redact = redactor("\n".join([request["topic"], *request["positions"].values()]))
@@ -175,10 +175,10 @@ class TopicScreener:
         try:
             await run.run(self._command, environment(), request, seconds, stderr=False)
         except NotRun as failure:
-            raise ScreeningFailed(f"moderation: the program can't be run ({failure.error}).") from None
+            raise ScreeningFailed(f"screening: the program can't be run ({failure.error}).") from None
         code = run.code
         if code not in (0, 1):
-            raise ScreeningFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
+            raise ScreeningFailed(f"screening: the program ended with {code}; 0 accepts and 1 refuses.")
         return run.stdout.decode("utf-8", "replace") if code else None
 
 
@@ -204,7 +204,7 @@ class Site:
         can't be used."""
         self.rules, self.log = rules, log
         self.limits = VisitorLimits(rules, earlier_charges())
-        self._topic_screener = TopicScreener(rules.moderation)
+        self._topic_screener = TopicScreener(rules.screening)
         self.served_debates = ServedDebates(public_reasons, log)
         self.queue = StartQueue(self.served_debates, rules.concurrency, rules.queue, self._ended)
 
@@ -239,7 +239,7 @@ class Site:
     async def _screen(self, visitor: str, offer: Offer, answers: dict[str, Any]) -> None:
         """Raises FormError for a topic that the owner's check refuses, and for a visitor who tries or has started too
         many."""
-        if not self.rules.moderation:
+        if not self.rules.screening:
             return
         maximum = self.rules.debates_per_visitor
         self._must_be_below({f"{TRIES}{visitor}": _TRIES * maximum, f"{VISITOR}{visitor}": maximum})

@@ -20,7 +20,7 @@ from debate_orchestrator.util.errors import with_hint
 from debate_orchestrator.web.guard import Scope, last_header_value
 from debate_orchestrator.web.public.rules import SiteRules
 
-DAY_COST, ALL_COST = "max_cost_per_day", "max_cost"
+DAY_COST, ALL_COST = "max_cost_per_day", "max_cost_in_total"
 VISITOR, TRIES, MODEL, OFFER = "visitor:", "tries:", "model:", "offer:"
 """The prefix of the names of counters."""
 _MAX_REQUESTS, _REQUEST_SECONDS = 240, 60.0
@@ -101,7 +101,7 @@ class VisitorLimits:
         total = sum(charge.total for charge in charges)
         for name, max_cost, dollars in (
             (DAY_COST, self._rules.max_cost_per_day, day),
-            (ALL_COST, self._rules.max_cost, total),
+            (ALL_COST, self._rules.max_cost_in_total, total),
         ):
             if max_cost is not None and not dollars <= max_cost + 1e-9:  # a sum that is not a number is too much
                 return name

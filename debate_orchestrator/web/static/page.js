@@ -70,10 +70,10 @@ if (debate) {
   listen("page", (event) => { debate.replaceChildren(); writing.clear(); place(JSON.parse(event.data)); });
   listen("block", (event) => place(JSON.parse(event.data)));
   listen("gone", (event) => { document.getElementById(JSON.parse(event.data))?.remove(); });
-  const close = document.querySelector("[data-close]");
+  const endEarly = document.querySelector("[data-end-early]");
   listen("status", (event) => {
     status.replaceChildren(fragment(JSON.parse(event.data)));
-    if (close) { close.hidden = !status.querySelector("[data-can-end-early]"); }
+    if (endEarly) { endEarly.hidden = !status.querySelector("[data-can-end-early]"); }
   });
   listen("text", (event) => {
     const { turn, heading, side, start, text } = JSON.parse(event.data);

@@ -1,4 +1,4 @@
-"""`debate close` ends a debate early, after the phase under way."""
+"""`debate end` ends a debate early, after the phase under way."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from human_turns import EDIT, F2, F3, HAND_IN, run, typing_terminal
 from persons import ALT_ENTER, BACK, CTRL_C, CTRL_D, ENTER, ERASE, UP, Screen
 from prompt_toolkit.input import create_pipe_input
 
-from debate_orchestrator.terminal import prompt
-from debate_orchestrator.terminal.prompt import (
-    Prompter,
+from debate_orchestrator.terminal import asking
+from debate_orchestrator.terminal.asking import (
+    Asker,
     Question,
     Quit,
     matching_choice,
@@ -142,7 +142,7 @@ def test_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def editing() -> str:
         with create_pipe_input() as pipe:
-            terminal = Prompter(pipe, Screen())
+            terminal = Asker(pipe, Screen())
             asking = asyncio.create_task(
                 terminal.ask(Question(on_change=lambda text: seen.append(terminal.is_in_other_program)))
             )
@@ -160,11 +160,11 @@ def test_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_looking_something_up(key: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The brief, and what was entered, are a key away; an interrupt is the pager's meanwhile, and no text is lost."""
     paged: list[str] = []
-    monkeypatch.setattr(prompt, "show_in_pager", lambda text, columns: paged.append(text) or True)
+    monkeypatch.setattr(asking, "show_in_pager", lambda text, columns: paged.append(text) or True)
 
     async def looking() -> str:
         with create_pipe_input() as pipe:
-            terminal = Prompter(pipe, Screen())
+            terminal = Asker(pipe, Screen())
             asking = asyncio.create_task(terminal.ask(Question(shows={name: lambda: f"The {name}."})))
             pipe.send_text("half" + key)
             while not paged or terminal.is_in_other_program:

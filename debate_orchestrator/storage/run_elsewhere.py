@@ -1,5 +1,5 @@
 """What in a tournament's folder says that its debates are under way elsewhere, where they would be paid for twice if
-they were run here: a note that workers of a database may have them, and the record of batches."""
+they were run here: a note that workers of a database may be running them, and the record of batches."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def remove_note(folder: str) -> None:
         Path(folder, CLUSTER).unlink(missing_ok=True)
 
 
-def must_be_run_here(journal: str, awaited_calls: Callable[[], Collection[str]] = tuple) -> None:
+def must_not_be_run_elsewhere(journal: str, awaited_calls: Callable[[], Collection[str]] = tuple) -> None:
     """As `must_not_be_elsewhere` and `must_not_be_in_batches`, for one debate, which may be in the folder of a
     tournament."""
     if folder := _folder_above(journal):
@@ -97,13 +97,13 @@ def must_not_be_in_batches(folder: str, awaited_calls: Callable[[], Collection[s
 
 
 def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
-    """Raises BadSettings, with the command that fetches them, if workers of a database may have debates of the
+    """Raises BadSettings, with the command that fetches them, if workers of a database may be running debates of the
     tournament in a folder, other than the database at `address`."""
     noted_address, note = _noted_address(folder), name_of(os.path.join(folder, CLUSTER))
     if noted_address is None or noted_address == (address and redact(address)):
         return
     where = quoted(visible_address(noted_address)) if noted_address else "a database"  # of any words that others wrote
-    problem = f"{note} says that workers of {where} may have these debates: here they would be paid for again."
+    problem = f"{note} says that workers of {where} may be running these debates: here they would be paid for again."
     fetch = f"`{command('tournament resume --cluster URL', folder)}`, which fetches them"
     raise BadSettings(problem, hint=f"{fetch}; if that database is gone or not yours, remove {note}")
 

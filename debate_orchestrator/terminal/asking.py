@@ -95,7 +95,7 @@ class Question(NamedTuple):
     """`brief` (F2) and `entered` (F3): texts that can be looked at meanwhile."""
 
 
-class Prompter:
+class Asker:
     """A person at a terminal."""
 
     def __init__(self, input: Input | None = None, output: Output | None = None, stream: TextIO | None = None):
@@ -158,7 +158,7 @@ class Prompter:
         if session is not None and session.app.is_running and not session.app.is_done:
             session.app.exit(exception=Quit())
 
-    def __enter__(self) -> Prompter:
+    def __enter__(self) -> Asker:
         return self
 
     def __exit__(self, *error_info: object) -> None:
