@@ -147,25 +147,36 @@ for (const field of document.querySelectorAll("textarea[data-counted]")) {
   setTimeout(show); // after a draft was put back
 }
 
-// What was handed in and taken leaves this browser.
+// Drafts: what is typed into a form is kept in this browser until it was handed in and taken. What was sent is kept beside.
+const store = { get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
+  set: (key, value) => { try { localStorage.setItem(key, value); return true; } catch { return false; } },
+  remove: (key) => { try { localStorage.removeItem(key); } catch { /* this browser keeps nothing */ } },
+  keys: () => { try { return Object.keys(localStorage); } catch { return []; } } };
+const fieldsOf = (draft) => { try { return JSON.parse(draft) || {}; } catch { return {}; } }; // a damaged one is replaced by what is typed
+const sent = (key) => key.replace("draft", "sent");
+const drop = (key) => { store.remove(key); store.remove(sent(key)); };
+if (late) { for (const key of store.keys()) { if (key.startsWith("debate sent ")) { store.remove(key); } } }
+
+// Once a turn was taken, its draft goes if it was sent as it is. Any other is shown, to be copied.
 const taken = document.querySelector("[data-taken]");
 if (taken) {
-  try {
-    const over = new Set(JSON.parse(taken.dataset.taken).map((name) => `debate draft ${name}`));
-    for (const key of Object.keys(localStorage)) {
-      const turn = key.replace(/ [0-9a-f]{16}$/, " "); // without what tells the briefs of a turn apart
-      if (over.has(key) || over.has(turn)) { localStorage.removeItem(key); }
-    }
-  } catch { /* this browser keeps nothing */ }
+  const over = JSON.parse(taken.dataset.taken).map((name) => `debate draft ${name}`); // a space ends a beginning of names
+  for (const key of store.keys()) {
+    if (!over.some((name) => key === name || (name.endsWith(" ") && key.startsWith(name)))) { continue; }
+    const draft = store.get(key);
+    const typed = Object.entries(fieldsOf(draft)).filter(([, value]) => String(value).trim());
+    if (!typed.length || store.get(sent(key)) === draft) { drop(key); continue; }
+    const left = taken.querySelector("template").content.cloneNode(true).firstElementChild;
+    left.querySelector("textarea").value = typed.map(([name, value]) => name === "text" ? value : `${name.replace("field/", "")}: ${value}`).join("\n");
+    left.querySelector("button").addEventListener("click", () => { drop(key); left.remove(); });
+    taken.append(left);
+  }
 }
 
-// Drafts: what is typed into a form is kept in this browser until it was taken.
-const store = { get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
-  set: (key, value) => { try { localStorage.setItem(key, value); return true; } catch { return false; } } };
 for (const form of document.querySelectorAll("form[data-draft]")) {
   const key = `debate draft ${form.dataset.draft}`;
-  let kept = {};
-  try { kept = JSON.parse(store.get(key)) || {}; } catch { /* it is damaged, and is replaced by what is typed */ }
+  let kept = fieldsOf(store.get(key));
+  store.remove(sent(key)); // this form waits: what was sent of it was not taken
   const typed = [...form.elements].filter((field) => field.name && !["hidden", "checkbox"].includes(field.type) && field.tagName !== "BUTTON");
   const valueOf = (field) => field.multiple ? [...field.selectedOptions].map((option) => option.value) : field.value;
   const isEmpty = (field) => !valueOf(field).toString().trim();
@@ -186,6 +197,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
     if (status) { status.textContent = !isKept ? "This browser can't keep what you type: it is on this page alone. Copy it before you leave." : keeps; }
   };
   form.addEventListener("input", keep);
+  form.addEventListener("submit", () => { keep(); store.set(sent(key), store.get(key)); });
   addEventListener("storage", (event) => { // another tab has typed into this form
     if (event.key !== key || event.newValue === null) { return; }
     unsaved ||= !typed.every(isEmpty);
@@ -196,7 +208,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
 }
 if (location.hash === "#begun") { // a debate was begun; once, for the page may be loaded again over the next form
   history.replaceState(null, "", location.pathname);
-  try { localStorage.removeItem("debate draft new"); } catch { /* this browser keeps nothing */ }
+  drop("debate draft new");
 }
 
 // Sending a page: with the device's own menu, or else by copying its address.
