@@ -310,16 +310,14 @@ def test_a_debate_goes_on_in_the_next_server(here: Path) -> None:
 
 def test_only_what_an_offer_permits_goes_on(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next server continues a debate, by an own format or with a clerk too, if an offer would open it (models,
-    prompts, rounds, cap) and the costs are within the caps. Any other it leaves, and says so."""
+    prompts, rounds, cap) and the costs are within the caps. Any other it leaves; its log and the page say so."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
     queued: list[str] = []
     monkeypatch.setattr(StartQueue, "add", lambda queue, path: queued.append(path))
-    own = here / "short" / "format.yaml"
-    own.parent.mkdir()
+    (own := here / "short" / "format.yaml").parent.mkdir()
     own.write_text("extends: adversarial\ntitle: Short\n", encoding="utf-8")
-    free = spoken_by("command:true")
     offers = {
-        "plain": free,
+        "plain": (free := spoken_by("command:true")),
         "own": {**free, "format": "./short"},
         "claim": {**free, "format": "claim", "rounds": 1},
         "paid": {**PAID, "max_cost": 1.0},
@@ -332,8 +330,10 @@ def test_only_what_an_offer_permits_goes_on(here: Path, monkeypatch: pytest.Monk
     def continued(**changes: Any) -> set[str]:
         queued.clear()
         with visiting_public(rules(**{"max_cost_in_total": 1.0, **changes})) as visitor:
-            assert len(visitor.log) == len(offers) - len(queued)
-            assert all("so it is not continued" in line for line in visitor.log)
+            left, told = offer_of.keys() - set(queued), "so it is not continued"
+            assert [told in line for line in visitor.log] == [True] * len(left)
+            pages = {path: visitor.get(f"/d/{path.partition('.')[0]}").text for path in offer_of}
+            assert {path for path, page in pages.items() if told in page and 'http-equiv="refresh"' not in page} == left
         return {offer_of[path] for path in queued}
 
     assert continued(offers=offers) == set(offers)

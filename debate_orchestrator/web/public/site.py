@@ -109,6 +109,19 @@ def limit_reached(name: str, per_visitor: int) -> FormError:
     return not_started(429, sentence, hint, seconds_to_midnight())
 
 
+def not_continued(limit: str | None) -> str:
+    """The reason for visitors that a debate of an earlier server is not continued: a limit of costs, or that no offer
+    permits it."""
+    if limit is None:
+        sentence, hint = "This site no longer offers such a debate", "start it again with one of the offers"
+    elif limit == DAY_COST:
+        sentence, hint = "With it the costs may exceed this site's limit for today", "start it again tomorrow"
+    else:
+        sentence = "With it the costs may exceed this site's limit"
+        hint = "start it again with an offer that costs nothing, if there is one"
+    return with_hint(f"{sentence}, so it is not continued.", hint)
+
+
 def queue_full(waiting: int, seconds: float | None) -> FormError:
     """The error for a debate that is not started because too many wait already."""
     when = f"in about {minutes(seconds)}" if seconds else "in some minutes"
@@ -206,6 +219,8 @@ class Site:
         self.limits = VisitorLimits(rules, earlier_charges())
         self._topic_screener = TopicScreener(rules.screening)
         self.served_debates = ServedDebates(public_reasons, log)
+        self.not_continued: dict[str, str] = {}
+        """Journal to the reason, for visitors, that this server does not continue its debate."""
         self.queue = StartQueue(self.served_debates, rules.concurrency, rules.queue, self._ended)
 
     # Starting
@@ -332,9 +347,11 @@ class Site:
                 if path and not (debate := debate_list.load(path)[1]).complete:
                     if not any(offer.permits(debate) for offer in self.rules.offers.values()):
                         self.log(f"{path}: no offer of this site permits this debate, so it is not continued.")
+                        self.not_continued[path] = not_continued(None)
                     elif debate.max_cost and (limit := self.limits.full({}, charge_of(debate), name)):
                         problem = f"{path}: with it the costs may exceed {limit}, so it is not continued."
                         self.log(with_hint(problem, "start this site again tomorrow") if limit == DAY_COST else problem)
+                        self.not_continued[path] = not_continued(limit)
                     else:
                         if debate.max_cost:
                             self.limits.charge(name, charge_of(debate))

@@ -247,7 +247,7 @@ class Views:
             wait=site.minutes(wait) if wait is not None else "",
             retry=site.minutes(retry) if retry is not None else "",
             problems=tuple(self._site.served_debates.problems(path)),
-            given_up=with_hint(*_GIVEN_UP) if queue.given_up(path) else "",
+            given_up=with_hint(*_GIVEN_UP) if queue.given_up(path) else self._site.not_continued.get(path, ""),
         )
 
     async def stream(self, request: Request) -> Response:
