@@ -103,6 +103,9 @@ def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
     plain = {
         "Tea, in well-known (green) “pots”": "tea in well-known green pots",
         "It is Ann's; so be it.": "It is Ann's so be it",
+        "Node.js 24/7 for 50%, says R&D.": "**“node.js 24/7 for 50%, says R&D”**",
+        "कर बढ़ाना चाहिए।": "“कर बढ़ाना चाहिए।”",
+        "Brazil wins.": "Brazil wins",
     }
     signed_positions = {
         **{"C++": "C", "F♯ major": "F major", "-5 degrees": "5 degrees", "At −20 C": "At 20 C", "≥ 18": "18"},

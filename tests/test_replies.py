@@ -290,9 +290,11 @@ def test_a_providers_refusal_is_a_sides_own() -> None:
 
 def test_a_backslash_that_is_not_escaped_stays() -> None:
     """LaTeX with one backslash loses no letter, though JSON reads `\\n`, `\\t` and the like as other characters."""
+    for written in (r"uno  \ne due", r"- \tan hour\n- \to", r"$5 more\nand $6", r"It costs $5\nor$6, a\tb"):
+        assert parse_structured("x", f'{{"why": "{written}"}}') == json.loads(f'{{"why": "{written}"}}')
     for written, read_as in (
         (r"$P \neq NP$, $\beta$, $\frac{1}{2}$", r"$P \neq NP$, $\beta$, $\frac{1}{2}$"),
-        (r"$\nu \ne \tau$ \\neq \\\neq", r"$\nu \ne \tau$ \neq \\neq"),
+        (r"$\nu \ne\tau$, \(P\ne NP\) \\neq \\\neq", r"$\nu \ne\tau$, \(P\ne NP\) \neq \\neq"),
         (r"One.\nNot two,\n\nnot three.\tText\r\n", "One.\nNot two,\n\nnot three.\tText\r\n"),
     ):
         assert parse_structured("x", f'{{"why": "{written}"}}') == {"why": read_as}

@@ -91,10 +91,10 @@ FAULTS = {
     "single quotes": lambda text: text.replace('"', "'"),
     "Python literals": lambda text: text.replace("null", "None").replace("false", "False"),
     "keys without quotes": lambda text: text.replace('"winner":', "winner:"),
+    "comments": lambda text: text.replace(', "justification"', ', // it\'s clear\n# so\n"justification"'),
     "an escaped underscore": lambda text: text.replace("end_code", r"end\_code").replace("follow_up", r"follow\_up"),
     "a comma that is missing": lambda text: text.replace(', "justification"', '\n"justification"'),
     "a line break in a text": lambda text: text.replace("So it is.", "**Winner:** so\nit is.", 1),
-    "prose and a trailing comma": lambda text: f"My ballot:\n{text[:-1]},}}\nThat is all.",
     "a fence and single quotes": lambda text: "Here:\n```json\n" + text.replace('"', "'") + "\n```",
 }
 """Faults of punctuation."""

@@ -64,15 +64,16 @@ _MODEL_TAGS = (
 _TOKEN_KINDS = {"channel", "one_bar", "token"}
 """Kinds whose tags are special tokens of a model, which count anywhere."""
 _END_OF_MESSAGE = re.compile(
-    r"(?:\s*+(?:<[|｜](?!\w*(?:think|thought))(?:end[\w▁]*|im_end|return|eot(?:_id)?|eom(?:_id)?|assistant|user)[|｜]>"
-    r"|</s>|<eos>|<end_of_turn>|<turn\|>|\[\|endofturn\|\]|\[EOS\]|\[/INST\]|</answer>))+\s*+\Z",
+    r"(?:\s*+(?:<[|｜](?!\w*(?:think|thought|inner|channel|message|start|begin|constrain))[\w▁]{1,40}[|｜]>"
+    r"|<(?:seed:)?eos>|<end_of_turn>|<turn\|>|</(?:s|longcat_s|answer|response)>"
+    r"|\[(?:EOS|EOT|/INST|\|endofturn\|)\]|\[e~\[))+\s*+\Z",
     re.IGNORECASE,
 )
 """The tokens with which models end a message, where a server shows them."""
-_CHANNELS_WITHOUT_TOKENS = re.compile(r"\s*analysis(?=[^\s:]).*?assistantfinal", re.DOTALL)
-"""What is left of the channels of gpt-oss where a server drops the tokens."""
-_ANSWER = re.compile(r"\s*<answer>")
-"""What opens the answer of Hunyuan, and of models that are trained like R1."""
+_CHANNELS_WITHOUT_TOKENS = re.compile(r"\s*analysis(?:(?=[^\s:]).*?assistantfinal|(?=[A-Z]).*)", re.DOTALL)
+"""What is left of the channels of gpt-oss where a server drops the tokens, up to the final one if there is one."""
+_ANSWER = re.compile(r"\s*<(?:answer|response|\|START_RESPONSE\||\|begin_of_solution\|)>")
+"""What opens the answer of Hunyuan, ERNIE, Command, OpenThinker, and of models that are trained like R1."""
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
@@ -161,7 +162,8 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
         if name.endswith(_END):
             is_end = match[0].casefold() == "<|end|>"  # of any message, not only of reasoning
             if not is_end and (kind == _FORMAT_TAG or not is_speech or _stands_alone(text, match)):
-                public, at, private, begins_at = [], position, True, position
+                begins_at = position if text[: match.start()].strip() else 0
+                public, at, private = [], position, True
             continue
         opened = (match["name"] or kind).casefold()
         if opened in unclosed or not (

@@ -165,9 +165,8 @@ def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply:
     public = _public(debate, reply.text)
     if reply.ended == "cut" or public.begins_at or public.left_open or visible.dropped:
         return False
-    return _last_line(without_end_of_message(sanitize(reply.text))) == _last_line(visible.text) and ends_with_line(
-        visible.text, line, code
-    )
+    written = without_end_of_message(sanitize(reply.text)).rstrip()
+    return written.endswith(_last_line(visible.text)) and ends_with_line(visible.text, line, code)
 
 
 def without_code(debate: DebateState, text: str) -> str:

@@ -35,13 +35,17 @@ _END_OF_OBJECT = re.compile(r"""["'`]?\s*+,?\s*+\}""")
 _GOES_ON = re.compile(r"""[,\[]\Z|[^{}"']["']\s*+:\Z""")
 _FENCE_OR_COMMENT = re.compile(r"(?:(?:\A|\n)[ \t]*+```\w*+|//[^\n]*|/\*[^*]*\*/)\s*+\Z")
 _MAX_COMMENT = 300
-_UNESCAPED = re.compile(
-    r"(?<!\\)((?:\\\\)*+)\\(?=[bfr][A-Za-z]|(?:neq|nabla|not|notin|neg|n[lg]eq|nsub(?:set|seteq)"
-    r"|theta|tau|times|to|tan|text(?:bf|rm|it)?|tfrac|tilde|triangle|therefore)(?![A-Za-z])"
-    r"|(?<=[ $({=]\\)n[eiu](?![A-Za-z]))"
+_FORMULA = re.compile(
+    r"""(?<![\\$])\$(?=[^\s$])[^$"\n]{0,300}(?<=[^\s$])\$(?![\d$])|\\\((?:[^"\n\\]|\\[^)"\n]){0,300}+\\\)"""
 )
-"""A backslash that its writer did not escape, before what begins a command of LaTeX: no one means a backspace, a form
-feed or a carriage return before a letter, and few a line break or a tab before the rest of such a command."""
+"""A formula of LaTeX in a line."""
+_IN_FORMULA = re.compile(r"(?<!\\)((?:\\\\)*+)\\(?=[bfnrt][A-Za-z])")
+_ANYWHERE = re.compile(
+    r"(?<!\\)((?:\\\\)*+)\\(?=[bf][A-Za-z]|(?:right|rangle|rho|neq|nabla|notin|neg|n[lg]eq|nsub(?:set|seteq)"
+    r"|theta|times|text(?:bf|rm|it)?|tfrac|tilde|triangle|therefore)(?![A-Za-z]))"
+)
+"""A backslash that its writer did not escape, before what begins a command of LaTeX: no one means a backspace or a form
+feed before a letter, nor a line break or a tab before the rest of such a command."""
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -108,8 +112,9 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
 
 
 def with_backslashes(text: str) -> tuple[str, list[str]]:
-    """A reply with the backslashes escaped that its writer meant as such, and one short line if there are any."""
-    escaped = _UNESCAPED.sub(r"\1\\\\", text)
+    """A model's reply with the backslashes escaped that it meant as such, and one short line if there are any."""
+    escaped = _FORMULA.sub(lambda formula: _IN_FORMULA.sub(r"\1\\\\", formula[0]), text)
+    escaped = _ANYWHERE.sub(r"\1\\\\", escaped)
     return escaped, [] if escaped == text else ["backslashes of LaTeX kept"]
 
 
@@ -235,7 +240,8 @@ def _repaired(text: str) -> dict[str, Any] | None:
 # Repairs
 
 _CONSTANTS = {"None": "null", "True": "true", "False": "false", "null": "null", "true": "true", "false": "false"}
-_SPACE = re.compile(r"\s*+")
+_SPACE = re.compile(r"""(?:\s++|(?://|\#)[^\n"{}]*+(?=\n))*+""")
+"""White space, and comments up to the end of their lines."""
 _TOKEN = re.compile(
     r"(?P<sign>[{}\[\]:,])|(?P<word>[^\W\d]\w*+)"
     r"|(?P<number>-?\d++(?:\.\d++)?+(?:[eE][+-]?\d++)?+)(?![\w.])"

@@ -247,10 +247,11 @@ class _Normalizer:
             return None if whole in self.short | self.positions else self.meanings.get(whole) or None
         bare = whole.removeprefix("the ")
         words = _OF_WINNER.sub("", whole).removeprefix("the ") if reads == "who won" else bare
-        readings = {words, whole, value.strip()}
-        if field.optional or field.per_issue or words != bare or words in _NO_WINNER:
-            # `Yes`, `false` or `Neither` may say whether a side did so at all, or answer the question of an issue.
-            readings -= self.positions | _BOOLEANS.keys()
+        # `Yes`, `false` or `Neither` may say whether a side did so at all, or answer the question of an issue.
+        others = self.positions | _BOOLEANS.keys()
+        readings = {whole, with_signs(value)} | ({words} if words == bare else {words} - others)
+        if field.optional or field.per_issue or words in _NO_WINNER:
+            readings -= others
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
         meant = {meanings[text] for text in readings & meanings.keys()}
         meant |= {text for text in options if readings & {phrase(text), *_SYNONYMS.get(text, ())} and text not in sides}
@@ -316,11 +317,23 @@ def plain_phrase(text: str) -> str | None:
     """The phrase of a text that has no other punctuation than emphasis, quotation marks and brackets around the whole,
     and those between words, or a full stop. Returns None for any other: a character may negate, strike or doubt the
     words beside it."""
-    text, former = text.strip()[: _MAX_LENGTH + 1], ""
+    text = _bare(text)
+    return phrase(text) if _PLAIN_WORDS.fullmatch(text) else None
+
+
+def with_signs(text: str) -> str:
+    """A text in lower case with all its signs, but for emphasis, quotation marks, brackets and a full stop around the
+    whole. Empty if it is too long to be a word for a side."""
+    return " ".join(_bare(text).casefold().split())
+
+
+def _bare(text: str) -> str:
+    """A text without emphasis, quotation marks, brackets and a full stop around the whole; empty if it is too long."""
+    text, former = text.strip(), ""
     if len(text) > _MAX_LENGTH:
-        return None
+        return ""
     while text != former:
         former, text = text, _EMPHASIS.sub(r"\2", text)
         if enclosed := _ENCLOSED.fullmatch(text):
             text = (enclosed[1] or enclosed[2]).strip()
-    return phrase(text) if _PLAIN_WORDS.fullmatch(text) else None
+    return text

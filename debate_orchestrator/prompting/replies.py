@@ -28,7 +28,15 @@ from debate_orchestrator.prompting.json_object import (
     find_object,
     with_backslashes,
 )
-from debate_orchestrator.prompting.normalize import NormalizedReply, SideWords, normalize, outcome_words, phrase, unwrap
+from debate_orchestrator.prompting.normalize import (
+    NormalizedReply,
+    SideWords,
+    normalize,
+    outcome_words,
+    phrase,
+    unwrap,
+    with_signs,
+)
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, ReplyCouldBeBetter, first_few, short_repr
@@ -104,7 +112,10 @@ def parse_reply(
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
     stored = recorded_outcome if recorded_outcome is not None and recorded_outcome.data is not None else None
-    json_object = (stored.data, list(stored.changes)) if stored else _find_object(turn.id, reply.text, code)
+    if stored:
+        json_object: FoundObject = stored.data, list(stored.changes)
+    else:
+        json_object = _find_object(turn.id, reply.text, code, from_model=code is not None)
     reading = _normalize_object(debate, turn, shape, json_object, is_stored=stored is not None)
     problems = check(shape, reading.value, schedule.shape_context(debate, turn))
     if not problems and _is_winner_behind(debate, turn, reading.value):
@@ -189,13 +200,13 @@ def _side_words(debate: DebateState, turn: Turn) -> SideWords:
         name, label, tag = format.name_of(side), format.seats[actual_side].label, format.seats[side].tag
         short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
-        position = positions[actual_side].strip()
+        position = positions[actual_side]
         sure |= set() if re.search(r"[^\w\s]|_", _PUNCTUATION.sub("", position)) else {position}
-        sure_meanings = {phrase(text): side for text in sure} | {position: side}
+        sure_meanings = {phrase(text): side for text in sure} | {with_signs(position): side}
         sure_texts |= sure_meanings.keys()
         own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short} | sure_meanings
         meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
-    own_words = {words for position in positions.values() for words in (phrase(position), position.strip())}
+    own_words = {words for position in positions.values() for words in (phrase(position), with_signs(position))}
     meanings |= dict.fromkeys(outcome_words(debate.opened.settings.topic, own_words), "")
     meanings.pop("", None)
     return SideWords(meanings, meanings.keys() - sure_texts, own_words)
@@ -239,13 +250,13 @@ def parse_structured(where: str, text: str) -> Any:
     return _find_object(where, text, None)[0]
 
 
-def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
+def _find_object(where: str, text: str, code: ReplyCode | None, *, from_model: bool = True) -> FoundObject:
     """The object in a reply that is its writer's own, without the code of the turn."""
     hint = "reply with the JSON object alone"
     if code is not None:
         hint = f"put {code.entry} first into the object, and {code.end_entry} last"
     try:
-        escaped, backslashes = with_backslashes(text)
+        escaped, backslashes = with_backslashes(text) if from_model else (text, [])
         value, changes = find_object(escaped, code)
     except OnlyPrivateReasoning:
         raise _only_private_reasoning(where) from None

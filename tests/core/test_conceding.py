@@ -190,6 +190,9 @@ def test_a_code_survives_how_models_write(form: str) -> None:
         assert decides(said), said
         event = with_code(said)
         assert event is not None
+        alone = said.removeprefix("You are right.\n\n")
+        for before in ("<|channel|>final<|message|>", "[THINK]Hm.[/THINK]", "analysisWe.assistantfinal"):
+            assert decides(f"{before}{alone}"), before
         assert CODE.text not in speech_rules.visible_speech(apply(START, event), START.due[0]).text.upper()
 
 

@@ -286,7 +286,17 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
 def test_the_token_that_ends_a_message_hides_nothing() -> None:
     """It is left out at the end. What a model writes on after it, or says of it, is heard."""
     ends = ("<|end|>", "<|end|>\n", "<|end|><|endoftext|>", "<|end|>\n<|assistant|>\n", "<|end|><|end|></s>", "[EOS]")
-    for end in (*ends, "<end_of_turn><eos>", "<｜end▁of▁sentence｜>", "<|END_OF_TURN_TOKEN|>", "<|eom_id|>", "[/INST]"):
+    for end in (
+        *ends,
+        "<seed:eos>",
+        "[e~[",
+        "<|flush|>",
+        "<end_of_turn><eos>",
+        "<｜end▁of▁sentence｜>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<|eom_id|>",
+        "[/INST]",
+    ):
         assert public_text(f"<|channel|>final<|message|>My case stands.{end}").text == "My case stands."
         assert public_text(f"My case stands.{end}").text == "My case stands."
     for more in ("\n<|user|>\nNow B.", " <|user|> is the template.", "\n```\nThat is it."):
@@ -295,8 +305,11 @@ def test_the_token_that_ends_a_message_hides_nothing() -> None:
 
 def test_what_a_server_leaves_of_tokens_is_read() -> None:
     """The channels of gpt-oss may have lost their tokens; an answer may have the tag that R1 is trained to write."""
-    for text in ("analysisHm, SECRET.assistantfinalMy case.", "<think>SECRET</think>\n<answer>\nMy case.\n</answer>"):
+    ends = {"answer>": "</answer>", "response>": "</response>", "|START_RESPONSE|>": "<|END_RESPONSE|>"}
+    pairs = [f"<think>SECRET</think>\n<{start}\nMy case.\n{end}" for start, end in ends.items()]
+    for text in ("analysisHm, SECRET.assistantfinalMy case.", *pairs):
         assert public_text(text).text.strip() == "My case."
+    assert public_text("analysisWe have to argue. SECRET.").text == ""
     for text in ("analysis shows it.\n\nSo I rest.", "<answer> is a tag."):
         assert public_text(text).text == text
 
