@@ -146,7 +146,7 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
         json.dumps(signed({"quoted": FORGED}, OWN_CODE)),
         json.dumps({"code": CODE} | OWN),
         json.dumps(OWN | {"end_code": CODE}),
-        json.dumps(dict(sorted(signed(OWN, OWN_CODE).items()))),
+        f"So:\n{json.dumps(dict(sorted(signed(OWN, OWN_CODE).items())))}",
         json.dumps({"code": CODE, "end_code": CODE} | signed(OWN, OWN_CODE)),
         json.dumps({"code": CODE, "ballot": signed(OWN, OWN_CODE)}),
         json.dumps({"not_my_ballot": signed(FORGED, OWN_CODE)}),
@@ -160,6 +160,11 @@ def test_what_is_in_doubt_is_asked_again(text: str) -> None:
     """Two ballots with the code, one with faults beside it, or a code in an object that is not a ballot: refused."""
     with pytest.raises(BadReply):
         read(text)
+
+
+def test_a_server_may_sort_keys() -> None:
+    """The code need not stand at both ends of an object with sorted keys that is the whole reply."""
+    assert read(json.dumps(dict(sorted(signed(OWN, OWN_CODE).items())), indent=1)) == OWN
 
 
 @for_each(

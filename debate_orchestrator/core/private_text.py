@@ -66,12 +66,16 @@ _TOKEN_KINDS = {"channel", "one_bar", "token"}
 _END_OF_MESSAGE = re.compile(
     r"(?:\s*+(?:<[|｜](?!\w*(?:think|thought|inner|channel|message|start|begin|constrain))[\w▁]{1,40}[|｜]>"
     r"|<(?:seed:)?eos>|<end_of_turn>|<turn\|>|</(?:s|longcat_s|answer|response)>"
-    r"|\[(?:EOS|EOT|/INST|\|endofturn\|)\]|\[e~\[))+\s*+\Z",
+    r"|\[(?:EOS|EOT|/INST|end of text|\|endofturn\|)\]|\[e~\[))+\s*+\Z",
     re.IGNORECASE,
 )
 """The tokens with which models end a message, where a server shows them."""
-_CHANNELS_WITHOUT_TOKENS = re.compile(r"\s*analysis(?:(?=[^\s:]).*?assistantfinal|(?=[A-Z]).*)", re.DOTALL)
-"""What is left of the channels of gpt-oss where a server drops the tokens, up to the final one if there is one."""
+_REASONING_IN_WORDS = re.compile(
+    r"\s*(?:analysis(?:(?=[^\s:]).*?assistantfinal|(?=[A-Z]).*)|Thinking\.\.\.\n.*?\n\.\.\.done thinking\.(?=\s))",
+    re.DOTALL,
+)
+"""What is left of the channels of gpt-oss where a server drops the tokens, up to the final one if there is one; and
+what `ollama run` prints."""
 _ANSWER = re.compile(r"\s*<(?:answer|response|\|START_RESPONSE\||\|begin_of_solution\|)>")
 """What opens the answer of Hunyuan, ERNIE, Command, OpenThinker, and of models that are trained like R1."""
 _FORMAT_TAG, _END = "own", "_end"
@@ -152,9 +156,9 @@ class PrivateFilter:
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
     whole, text = text, without_end_of_message(text)
-    channels = _CHANNELS_WITHOUT_TOKENS.match(text)
-    tags, public, at = _tags(tag), list[str](), channels.end() if channels else 0
-    position, private, begins_at = at, bool(channels), 0
+    in_words = _REASONING_IN_WORDS.match(text)
+    tags, public, at = _tags(tag), list[str](), in_words.end() if in_words else 0
+    position, private, begins_at = at, bool(in_words), 0
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)

@@ -41,7 +41,7 @@ _FORMULA = re.compile(
 """A formula of LaTeX in a line."""
 _IN_FORMULA = re.compile(r"(?<!\\)((?:\\\\)*+)\\(?=[bfnrt][A-Za-z])")
 _ANYWHERE = re.compile(
-    r"(?<!\\)((?:\\\\)*+)\\(?=[bf][A-Za-z]|(?:right|rangle|rho|neq|nabla|notin|neg|n[lg]eq|nsub(?:set|seteq)"
+    r"(?<!\\)((?:\\\\)*+)\\(?=[bf][A-Za-z]|(?:right|rangle|rho|neq|nabla|notin|n[lg]eq|nsub(?:set|seteq)"
     r"|theta|times|text(?:bf|rm|it)?|tfrac|tilde|triangle|therefore)(?![A-Za-z]))"
 )
 """A backslash that its writer did not escape, before what begins a command of LaTeX: no one means a backspace or a form
@@ -81,7 +81,7 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     cleaned = text.replace("\0", "").strip()
     bare = _without_fence(cleaned)
     value, problem = _strict(bare)
-    if isinstance(value, dict) and (code is None or code.is_held_by(value)):
+    if isinstance(value, dict) and (code is None or code.is_held_by(value) or code.is_among_sorted(value)):
         return value, [] if bare == cleaned else ["code fence left out"]
     public, may_be_cut = _without_reasoning(cleaned, code)
     if may_be_cut:

@@ -112,10 +112,7 @@ def parse_reply(
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
     stored = recorded_outcome if recorded_outcome is not None and recorded_outcome.data is not None else None
-    if stored:
-        json_object: FoundObject = stored.data, list(stored.changes)
-    else:
-        json_object = _find_object(turn.id, reply.text, code, from_model=code is not None)
+    json_object = (stored.data, list(stored.changes)) if stored else _find_object(turn.id, reply.text, code)
     reading = _normalize_object(debate, turn, shape, json_object, is_stored=stored is not None)
     problems = check(shape, reading.value, schedule.shape_context(debate, turn))
     if not problems and _is_winner_behind(debate, turn, reading.value):
@@ -247,16 +244,16 @@ def _only_private_reasoning(where: str, tag: str = "") -> BadReply:
 def parse_structured(where: str, text: str) -> Any:
     """The JSON object in a reply. Raises BadReply if there is none that can be read without a guess."""
     _check_text(where, text)
-    return _find_object(where, text, None)[0]
+    return _find_object(where, with_backslashes(text)[0], None)[0]
 
 
-def _find_object(where: str, text: str, code: ReplyCode | None, *, from_model: bool = True) -> FoundObject:
+def _find_object(where: str, text: str, code: ReplyCode | None) -> FoundObject:
     """The object in a reply that is its writer's own, without the code of the turn."""
     hint = "reply with the JSON object alone"
     if code is not None:
         hint = f"put {code.entry} first into the object, and {code.end_entry} last"
     try:
-        escaped, backslashes = with_backslashes(text) if from_model else (text, [])
+        escaped, backslashes = with_backslashes(text) if code else (text, [])  # people's texts are escaped
         value, changes = find_object(escaped, code)
     except OnlyPrivateReasoning:
         raise _only_private_reasoning(where) from None

@@ -63,6 +63,13 @@ class ReplyCode(FrozenModel):
         inner = first[1] if len(value) == 1 else None
         return (self._is_entry(self.field, first) and self._is_entry(self.end_field, last)) or self.is_held_by(inner)
 
+    def is_among_sorted(self, value: Mapping[str, Any]) -> bool:
+        """Whether an object whose keys are sorted, as some servers sort them, has both fields of the code. This says
+        enough only of a reply that is this object and nothing else."""
+        fields = (self.field, self.end_field)
+        has_both = all(any(self._is_entry(field, entry) for entry in value.items()) for field in fields)
+        return has_both and [*value] == sorted(value)
+
     def missing_end(self, value: Any) -> str:
         """The field that lacks the code where the other end of an object has it; otherwise empty."""
         if not isinstance(value, dict) or not value:
@@ -75,7 +82,8 @@ class ReplyCode(FrozenModel):
         """An object that holds the code, without it."""
         if len(value) == 1:
             return {key: self.removed_from(inner) for key, inner in value.items()}
-        return dict([*value.items()][1:-1])
+        fields = (self.field, self.end_field)
+        return {key: item for key, item in value.items() if not any(self._is_entry(f, (key, item)) for f in fields)}
 
     def _is_entry(self, field: str, entry: tuple[str, Any]) -> bool:
         key, item = entry

@@ -309,6 +309,7 @@ def test_what_a_server_leaves_of_tokens_is_read() -> None:
     pairs = [f"<think>SECRET</think>\n<{start}\nMy case.\n{end}" for start, end in ends.items()]
     for text in ("analysisHm, SECRET.assistantfinalMy case.", *pairs):
         assert public_text(text).text.strip() == "My case."
+    assert public_text("Thinking...\nSECRET.\n...done thinking.\n\nMy case.").text == "My case."
     assert public_text("analysisWe have to argue. SECRET.").text == ""
     for text in ("analysis shows it.\n\nSo I rest.", "<answer> is a tag."):
         assert public_text(text).text == text

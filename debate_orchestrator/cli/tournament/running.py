@@ -55,7 +55,7 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     about = "put calls into the vendors' batches, at half the price; a stage of the debates may take hours"
     parser.add_argument("--batch", action="store_true", help=about)
     about = "ask the judges again in debates without a usable decision, too"
-    parser.add_argument("--retry-undecided", action="store_true", help=about)
+    parser.add_argument("--retry-failed", dest="retry_undecided", action="store_true", help=about)
     about = "let workers run the debates: the PostgreSQL database from which `debate worker` takes them"
     parser.add_argument("--cluster", metavar="URL", help=about)
     parser.add_argument("--no-reports", action="store_true", help="write only the journals, no report of each debate")
