@@ -74,13 +74,17 @@ def test_judges_are_spread() -> None:
 
 def test_debaters_do_not_judge_themselves() -> None:
     """A debater's own model is on no panel of its debates, nor in the reserve; with `exclude: vendor` no model of its
-    vendor is."""
+    vendor is. An open model's vendor is the first word of its name: schedules are worked out anew by later versions."""
     pool = [OPUS, SONNET, HAIKU, "openai:gpt-5.1"]
     held = make_schedule(small_tournaments.spec(3, judges={"from": pool, "panel": 1}))
     elsewhere = make_schedule(small_tournaments.spec(3, judges={"from": pool, "panel": 1, "exclude": "vendor"}))
 
     assert all(not {one.pro, one.con} & {*one.judges, *one.reserve} for one in held)
     assert {one.judges for one in elsewhere} == {("openai:gpt-5.1",)}
+    pool = ["ollama:gpt-oss", "ollama:codegemma", "ollama:hf.co/google/gemma3", "ollama:qwen3"]
+    judges = {"from": pool, "panel": 1, "exclude": "vendor"}
+    open_models = small_tournaments.spec(models=["openai:gpt-5.1", "ollama:qwen2.5"], judges=judges)
+    assert all({*one.judges, *one.reserve} == {*pool[:3]} for one in make_schedule(open_models))
 
 
 def test_pairs_that_are_chosen() -> None:

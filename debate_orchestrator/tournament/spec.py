@@ -369,7 +369,7 @@ def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[TournamentModel]
 def _identity(model: str) -> tuple[str, str]:
     """The spec of the model itself, and its vendor."""
     real = model_spec.without_rehearse(model)
-    return real, model_spec.vendor(real)
+    return real, model_spec.stated_vendor(real)
 
 
 def price_notes(spec: TournamentSpec) -> list[str]:

@@ -81,14 +81,23 @@ def server(spec: str) -> str:
 
 def vendor(spec: str) -> str:
     """The vendor of a seat's model, in lower case; empty if unknown, as of an address, a program or a person."""
+    if kind(without_rehearse(spec)) != "ollama":
+        return stated_vendor(spec)
+    name = rest(without_rehearse(spec)).partition("@")[0].lower()
+    family = re.split(r"[\W\d_]", name.rpartition("/")[2])[0]
+    return _VENDORS.get(family, family)
+
+
+def stated_vendor(spec: str) -> str:
+    """As `vendor`, by the spec alone: of an open model the beginning of its name. The schedules of tournaments follow
+    from it and are worked out anew each time, so it must never change."""
     spec, at_address, _ = without_rehearse(spec).partition("@")
     name = rest(spec).lower()
     if kind(spec) not in _RESELLERS:
         return kind(spec) if name and is_called(spec) and kind(spec) != COMMAND and not at_address else ""
     if kind(spec) == "openrouter":
         return name.partition("/")[0] if "/" in name else ""
-    family = re.split(r"[\W\d_]", name.rpartition("/")[2])[0]
-    return _VENDORS.get(family, family)
+    return re.split(r"[:/\d-]", name)[0]
 
 
 def without_rehearse(spec: str) -> str:
