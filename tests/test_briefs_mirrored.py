@@ -106,6 +106,7 @@ def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
         "Node.js 24/7 for 50%, says R&D.": "**“node.js 24/7 for 50%, says R&D”**",
         "कर बढ़ाना चाहिए।": "“कर बढ़ाना चाहिए।”",
         "Brazil wins.": "Brazil wins",
+        "Tea – (in 5 pots)": "Tea in 5 pots",
     }
     signed_positions = {
         **{"C++": "C", "F♯ major": "F major", "-5 degrees": "5 degrees", "At −20 C": "At 20 C", "≥ 18": "18"},
@@ -118,6 +119,11 @@ def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
             "5'": "5",
             "5 °C": "5 C",
             "x_1": "x 1",
+            "At – 5 degrees": "At 5 degrees",
+            "At - ½ degree": "At ½ degree",
+            "6’ tall": "6 tall",
+            "A 10” board": "A 10 board",
+            "A (5) percent result": "A 5 percent result",
         },
     }
     others = ({"a": text, "b": "Spaces, says 1.opening.a."} for text in ("Tabs.", *plain, *signed_positions))

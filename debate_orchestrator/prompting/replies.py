@@ -180,7 +180,7 @@ def _is_winner_behind(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]
 
 _PUNCTUATION = re.compile(
     r"""[,;:.](?=["”’')»]*(?:\s|\Z))|[，、。；：]|(?<=[^\W\d_])[-—’'/](?=[^\W_])|(?<=[^\W_])[-—’'/](?=[^\W\d_])"""
-    r"""|(?<=\s)[-–—](?=\s)|[()“”‘’«»]|(?<!\d)["']"""
+    r"""|(?<=\s)[-–—](?=\s)(?!\s+[\d¼-¾⅐-⅞])|\((?!\d[\d.,]*\))|[)“‘«»]|(?<!\d)["'”’]"""
 )
 """The punctuation of a sentence, in its place. Any other sign is part of a name or number: without it `C++` would be
 `C`, and `-5` would be `5`."""
