@@ -20,12 +20,14 @@ from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import decision_brief, markdown
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.provenance import author_note
 from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.verdict_text import first_screen, remarks, who_argued_better
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 
 CRITERIA = shipped_format("panel").rubric.criteria
+CONCEDED = ("start.opening.a", "final.closing.a", "final.closing.b")
 MOTION = "A team should use its database as a queue."
 
 
@@ -81,6 +83,11 @@ def test_pages_that_found_no_room() -> None:
             adversarial(script_of(_2_challenge_b="I CONCEDE THE DEBATE."), rounds=2),
             "Researcher B conceded the whole position in 2.challenge.b."
             " The position of Researcher A stands unopposed: “Indent with tabs.”",
+        ),
+        (
+            report_model("panel", dict.fromkeys(CONCEDED, "I CONCEDE THE DEBATE.")),
+            "Debater A conceded the whole position in start.opening.a, final.closing.a. Debater B conceded later,"
+            " in final.closing.b. The position of Debater B stands unopposed: “No.”",
         ),
         (adversarial(script_of(_final_verdict_judge=final("consensus")), rounds=1), "“the middle”"),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION.replace("use", "not use"), "Use it.")), ""),
@@ -246,3 +253,37 @@ def test_no_judge_is_for_a_result_that_is_none() -> None:
         assert decision_brief._judges_for(fold(happened)) == judges_for
         assert who_argued_better(model) == outcome
         assert any(text.startswith(remark) for text in remarks(model))
+
+
+def test_a_debate_that_swing_decides_is_told_by_swing() -> None:
+    """A tie, and a winner with fewer points, come from votes gained: they are no equal votes, and declared by none."""
+    by_swing = shipped_format("adversarial").model_copy(update={"decided_by": "swing"})
+    cast = {"a": ("one",), "b": ("two",), "judge": ("x", "y")}
+    for before, told in (
+        ("a", ("Neither side won by the votes", "The totals differ")),
+        ("b", ("Researcher A (Pro) gained more votes (narrow), though behind", "The winner gained more votes")),
+    ):
+        vote = {"winner": before, "probability": 0.7, "why": "So it seems."}
+        said = {f"_1_verdict_judge_{n}": ballot(6, 7, rounds=1) for n in (1, 2)}
+        said |= {f"_final_verdict_judge_{n}": final("a") for n in (1, 2)}
+        said |= {f"_start_blind_judge_{n}": vote for n in (1, 2)}
+        opened, *others = play_events(script_of(**said), rounds=1, cast=cast, blind=True)
+        model = build_report(entries([opened.model_copy(update={"format": by_swing}), *others]))
+        assert who_argued_better(model).startswith(told[0])
+        assert remarks(model)[0].startswith(told[1])
+
+
+@pytest.mark.parametrize(
+    ("spec", "note"),
+    [
+        ("human", ""),
+        ("host", ""),
+        ("replay:x.jsonl", ""),
+        ("x:y", ", with a judge’s model"),
+        ("command:x", ", with a judge’s program"),
+    ],
+)
+def test_a_rapporteur_shares_a_judges_model_only_where_one_answers(spec: str, note: str) -> None:
+    """People, hosts and recordings do not tell which model answers."""
+    cast = {"a": ("openai:gpt-5",), "b": ("openai:gpt-5",), "judge": (spec,), "rapporteur": (spec,)}
+    assert author_note(adversarial(rounds=1, cast=cast, brief=True).run).endswith(f"after the debate{note}.")

@@ -78,7 +78,9 @@ def test_agreement_is_counted() -> None:
     given = (ballot_for(asked, side, side=side) for side in ("a", "b"))
     conceded = build_report(made, gather_ballots(asked, *given)).reviewers
     assert conceded is not None and conceded.agreeing == 1
-    assert conceded.agreement[0] == "1 of 2 reviewers agrees that the position of Researcher A stands (A 1, B 1)."
+    assert (
+        conceded.agreement[0] == "1 of 2 reviewers agrees with the panel on Consensus, on the position of A (A 1, B 1)."
+    )
 
 
 def test_swing_is_the_reviewers_own() -> None:

@@ -386,9 +386,10 @@ def author_note(run: RunReport) -> str:
     """The sentence on who wrote the decision brief."""
     if run.one_agent:
         return "The rapporteur wrote this advice after the debate."
-    shares_model = run.kind in ("called", "mixed") and {*run.cast.get(RAPPORTEUR, ())} & {*run.cast.get(JUDGE, ())}
+    shared = filter(model_spec.is_called, {*run.cast.get(RAPPORTEUR, ())} & {*run.cast.get(JUDGE, ())})
+    shared_kind = next(map(model_spec.speaker, shared), None)
     note = "The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate"
-    return f"{note}{', with a judge’s model' if shares_model else ''}."
+    return f"{note}{f', with a judge’s {shared_kind}' if shared_kind else ''}."
 
 
 def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:

@@ -201,10 +201,8 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
         yield f"The panel gave no label that stands; of {people} the final votes are: {final}."
     else:
         agreeing = sum(_agrees(debate, ballot, panel_winner) for ballot in ballots)
-        what = f"with the panel on {winner_word(panel_winner)}"
-        if (unopposed := tally.unopposed_side(debate)) is not None:
-            what = f"that the position of {debate.format.name_of(unopposed)} stands"
-        yield f"{agreeing} of {n} reviewers agree{'s' * (agreeing == 1)} {what} ({final})."
+        outcome = wording.outcome_word(panel_winner, tally.unopposed_side(debate))
+        yield f"{agreeing} of {n} reviewers agree{'s' * (agreeing == 1)} with the panel on {outcome} ({final})."
     if seen_count := sum(ballot.seen for ballot in ballots):
         yield f"{seen_count} of them knew the verdict before."
 

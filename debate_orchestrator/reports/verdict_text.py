@@ -51,6 +51,12 @@ _UNDECLARED: dict[VerdictRemark, str] = {
     "scores are equal": "The totals are equal: the votes alone decide.",
 }
 """The same where no judge declared the winner: it follows from scores, or is a tie of votes for either side."""
+_BY_SWING: dict[VerdictRemark, str] = {
+    **_UNDECLARED,
+    "tie declared on unequal scores": "The totals differ; by rule the votes gained decide, and they make a tie.",
+    "winner is behind on points": "The winner gained more votes and has fewer points; by rule the votes gained decide.",
+}
+"""The same where the side that gained more votes wins."""
 _NO_WINNER = {
     TIE: "The judges saw neither side argue better",
     CONSENSUS: "The debate ended in consensus, so neither side won",
@@ -116,41 +122,49 @@ def who_argued_better(report: ReportModel) -> str:
     if verdict is None or verdict.winner not in report.names:
         if verdict and report.unopposed:
             return f"The debate ended in consensus, on the position of {report.names[report.unopposed]}"
-        if verdict and _is_tie_of_votes(verdict):
+        if verdict and _is_tie_of_votes(report, verdict):
             return f"As many judges voted for {' as for '.join(report.names.values())}"
+        if verdict and verdict.winner == TIE and report.judging.decided_by_swing:
+            return "Neither side won by the votes that the debate gained"
         return _NO_WINNER[verdict.winner if verdict else None]
     name, firmly = report.names[verdict.winner], f" ({verdict.strength})" if verdict.strength else ""
     if verdict.winner_is_behind:
-        return f"{name} was declared the winner{firmly}, though behind on points"
+        how = "gained more votes" if report.judging.decided_by_swing else "was declared the winner"
+        return f"{name} {how}{firmly}, though behind on points"
     return f"{name} argued better{firmly}"
 
 
 def concession(report: ReportModel) -> Phrase:
     """The side that conceded the whole position, in which turn, and the position that stands; empty if no side did, or
     too few judges say so."""
-    turns = [turn.id for turn in report.turns if turn.concedes]
-    if report.conceded is None or not (turns or (report.verdict and report.verdict.winner == CONSENSUS)):
+    conceding = [turn for turn in report.turns if turn.concedes]
+    turns = [turn.id for turn in conceding if report.conceded in (turn.seat, "both")]
+    later = {turn.seat: turn.id for turn in reversed(conceding) if turn.id not in turns}
+    if report.conceded is None or not (conceding or (report.verdict and report.verdict.winner == CONSENSUS)):
         return ()
     seats = "Both sides" if report.conceded == "both" else report.seats[report.conceded]
     where = f"in {join_names(turns)}" if turns else f"by the ballots of round {report.rounds_completed}"
-    conceded = phrase(f"{seats} conceded the whole position {where}.")
+    others = "".join(f" {report.seats[side]} conceded later, in {turn}." for side, turn in later.items())
+    conceded = phrase(f"{seats} conceded the whole position {where}.{others}")
     if unopposed := report.unopposed:
         stands = f" The position of {report.seats[unopposed]} stands unopposed: "
         return phrase(conceded, stands, quotation(full_stop(report.positions[unopposed])))
     return conceded
 
 
-def _is_tie_of_votes(verdict: VerdictReport) -> bool:
+def _is_tie_of_votes(report: ReportModel, verdict: VerdictReport) -> bool:
     """Whether there is a tie since as many judges voted for one side as for the other."""
-    return verdict.winner == TIE and any(outcome not in OUTCOMES for outcome in verdict.vote_counts)
+    voted_for_sides = any(outcome not in OUTCOMES for outcome in verdict.vote_counts)
+    return verdict.winner == TIE and voted_for_sides and not report.judging.decided_by_swing
 
 
 def remarks(report: ReportModel) -> list[str]:
     """Notes on how the declarations and the numbers go together."""
     if report.verdict is None or report.judging.labelled:
         return []
-    is_declared = "winner" in report.judging.final_fields and not _is_tie_of_votes(report.verdict)
-    texts = _REMARKS if is_declared else {**_REMARKS, **_UNDECLARED}
+    is_declared = "winner" in report.judging.final_fields and not _is_tie_of_votes(report, report.verdict)
+    changed_texts = _BY_SWING if report.judging.decided_by_swing else {} if is_declared else _UNDECLARED
+    texts = {**_REMARKS, **changed_texts}
     strength = report.verdict.strength
     strengths = [turn.fields.get("strength") for turn in report.turns if turn.kind == "ballot" and turn.fields]
     words = " or ".join(dict.fromkeys(word for word in strengths if word not in (None, strength)))

@@ -49,7 +49,7 @@ class VoteScales(FrozenModel):
 
 
 ISSUES_CHANGED = "The user changed the list of issues before round 1."
-WINNER_BEHIND = "The declared winner is behind on points: the judges' declaration decides."
+WINNER_BEHIND = "The winner is behind on points: the judges' votes decide."
 """The sentence about such a winner on the screen."""
 
 
