@@ -254,7 +254,8 @@ def _sentinels_around(tag: str, style: dict[str, str]) -> tuple[str, str]:
 def _declarations(node: Any) -> dict[str, str]:
     """The `style` attribute of an element, without comments: property to value, in lower case."""
     style = re.sub(r"/\*.*?\*/", "", node.get("style") or "", flags=re.DOTALL)
-    pairs = (declaration.partition(":") for declaration in style.lower().split(";"))
+    declarations = sorted(style.lower().split(";"), key=lambda declaration: "important" in declaration)  # it wins
+    pairs = (declaration.partition(":") for declaration in declarations)
     return {name.strip(): re.sub(r"!\s*important", "", value).strip() for name, _, value in pairs}
 
 
