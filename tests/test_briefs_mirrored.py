@@ -110,21 +110,9 @@ def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
     }
     signed_positions = {
         **{"C++": "C", "F♯ major": "F major", "-5 degrees": "5 degrees", "At −20 C": "At 20 C", "≥ 18": "18"},
-        **{
-            "€10": "10",
-            "Yahoo!": "Yahoo",
-            "Grade A-": "Grade A",
-            "1.5": "1/5",
-            "2-5": "2/5",
-            "5'": "5",
-            "5 °C": "5 C",
-            "x_1": "x 1",
-            "At – 5 degrees": "At 5 degrees",
-            "At - ½ degree": "At ½ degree",
-            "6’ tall": "6 tall",
-            "A 10” board": "A 10 board",
-            "A (5) percent result": "A 5 percent result",
-        },
+        **{"€10": "10", "Yahoo!": "Yahoo", "Grade A-": "Grade A", "1.5": "1/5", "2-5": "2/5", "5'": "5", "5 °C": "5 C"},
+        **{"x_1": "x 1", "At – 5 degrees": "At 5 degrees", "At - ½ degree": "At ½ degree", "6’ tall": "6 tall"},
+        **{"A 10” board": "A 10 board", "A (5) percent result": "A 5 percent result"},
     }
     others = ({"a": text, "b": "Spaces, says 1.opening.a."} for text in ("Tabs.", *plain, *signed_positions))
     for positions in (former, *others):
