@@ -246,7 +246,11 @@ def test_the_same_vendor() -> None:
         ("openrouter:meta-llama/llama-3.3-70b", "ollama:hf.co/bartowski/Llama-3.2-3B-GGUF:Q4", "meta-llama"),
         ("ollama:library/mistral-nemo", "openrouter:mistralai/mistral-large", "mistralai"),
         ("ollama:qwen3:8b", "ollama:hf.co/unsloth/Qwen3-8B-GGUF", "qwen"),
+        ("ollama:kimi-k2", "openrouter:moonshotai/kimi-k2", "moonshotai"),
+        ("ollama:meta-llama-3", "openrouter:meta-llama/llama-4", "meta-llama"),
         ("ollama:library/qwen3", "ollama:library/llama3", None),
+        ("ollama:gpt4all", "openai:gpt-6", None),
+        ("ollama:meta-math", "ollama:llama3", None),
         ("ollama:hf.co/bartowski/Llama-3.2-3B-GGUF", "ollama:hf.co/bartowski/gemma-3", None),
     ):
         told = f"Judge is a model of the same vendor as Researcher A: “{vendor}”."

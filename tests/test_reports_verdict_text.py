@@ -121,7 +121,7 @@ def test_a_panel_that_declares_nothing() -> None:
             {"final.verdict.judge.mirrored": {"winner": "a"}},
             1,
             1,
-            "0 of 1 vote count, and 1 is needed: Judge changed its vote when the sides were swapped.",
+            "0 of 1 vote counts, and 1 is needed: Judge changed its vote when the sides were swapped.",
         ),
         (
             {
@@ -202,4 +202,10 @@ def test_an_earlier_verdict_is_beside_the_new_one() -> None:
     table = earlier_verdict(build_report(entries([opened])))
     earlier = {plain_text(what): plain_text(cell) for what, cell, _ in (table.rows if table else ())}
     assert earlier["Winner"] == "Consensus, on the position of B" and earlier["Total, Researcher A"] == "-"
+    by_ballots = script_of(_1_verdict_judge=scripted_replies.ballot(3, 9, conceded="a"))
+    opened, _ = rejudge.opened_from_journal(entries(play_events(by_ballots, rounds=2)), "d/old.journal.jsonl", ("zed",))
+    assert opened.earlier_debate is not None
+    before = opened.earlier_debate.model_copy(update={"unopposed": None, "judges": ("x",)})
+    table = earlier_verdict(build_report(entries([opened.model_copy(update={"earlier_debate": before})])))
+    assert table and [plain_text(row[1]) for row in table.rows][1] == "Consensus, on the position of B"
     assert judged_again(by_stand_in) is None and earlier_verdict(build_report(entries(old))) is None

@@ -246,7 +246,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         turns=(*before, *in_rounds, *after, *final_ballots, *([dissent_record] if dissent_record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=CostsReport.of(costs_of(debate)),
-        earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
+        earlier_debate=earlier_debate_report(debate),
         reviewers=reviewer_report(debate, reviewer_ballots) if reviewer_ballots else None,
         journal=JournalReport.of(entries),
         before=before,

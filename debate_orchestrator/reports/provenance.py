@@ -12,7 +12,7 @@ from pydantic import Field
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.decision import arguing_sides, seats_of, speakers_by_seat, specs_by_seat
 from debate_orchestrator.core.events import EarlierDebate, Spoke
-from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, CONSENSUS, DECISION_BRIEF, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
@@ -412,13 +412,20 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 
 
-def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
+def earlier_debate_report(debate: DebateState) -> EarlierDebateReport | None:
+    if (earlier_debate := debate.opened.earlier_debate) is None:
+        return None
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
     fields = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
     names = {
         "speakers": public_speakers(earlier_debate),
         "judges": tuple(map(model_spec.public_name, earlier_debate.judges)),
     }
+    if fields["unopposed"] is None and fields["winner"] == CONSENSUS and earlier_debate.conceded:
+        # An earlier version did not name it. Ballots name one side alone.
+        fields["unopposed"] = next(
+            (side for side in debate.format.sides if side not in earlier_debate.conceded.values()), None
+        )
     return EarlierDebateReport(**{**fields, **names, "rounds": tuple(rounds)})
 
 

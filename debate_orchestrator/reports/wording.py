@@ -191,7 +191,7 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
     needed_count, n = max(1, quorum), len(counting)
     if n >= needed_count:
         return ""
-    sentence = f"{n} of {plural(len(votes), 'vote')} count{'s' * (n == 1)}"
+    sentence = f"{n} of {plural(len(votes), 'vote')} count{'s' * (1 in (n, len(votes)))}"
     needed = f"{needed_count} {'is' if needed_count == 1 else 'are'} needed"
     why = "; ".join(f"{name(vote.judge)} {_why_not_counted(vote)}" for vote in votes if vote not in counting)
     return f"{sentence}, and {needed}: {why}."

@@ -24,12 +24,14 @@ _SPEAKERS: dict[str, Speaker] = {
 _RESELLERS = ("openrouter", "ollama")
 """Kinds that serve the models of many vendors. `vendor` says how each names the vendor of a model."""
 _VENDORS = {
-    "gpt": "openai", "gemma": "google", "codegemma": "google", "llama": "meta-llama", "codellama": "meta-llama",
-    "meta": "meta-llama", "mistral": "mistralai", "mixtral": "mistralai", "ministral": "mistralai",
-    "magistral": "mistralai", "devstral": "mistralai", "codestral": "mistralai", "qwq": "qwen", "phi": "microsoft",
-    "command": "cohere", "aya": "cohere", "granite": "ibm-granite",
+    "gpt-oss": "openai", "gemma": "google", "codegemma": "google", "medgemma": "google", "llama": "meta-llama",
+    "codellama": "meta-llama", "meta-llama": "meta-llama", "mistral": "mistralai", "mixtral": "mistralai",
+    "ministral": "mistralai", "magistral": "mistralai", "devstral": "mistralai", "codestral": "mistralai",
+    "qwq": "qwen", "phi": "microsoft", "command": "cohere", "aya": "cohere", "granite": "ibm-granite",
+    "kimi": "moonshotai", "glm": "z-ai", "nemotron": "nvidia", "olmo": "allenai", "nous": "nousresearch", "yi": "01-ai",
 }  # fmt: skip
-"""First word of the name of an open model to its vendor, as `openrouter` names it; other names begin with it."""
+"""First word, or first two, of the name of an open model to its vendor, as `openrouter` names it; other names begin
+with it."""
 
 
 def kind(spec: str) -> str:
@@ -84,8 +86,8 @@ def vendor(spec: str) -> str:
     if kind(without_rehearse(spec)) != "ollama":
         return stated_vendor(spec)
     name = rest(without_rehearse(spec)).partition("@")[0].lower()
-    family = re.split(r"[\W\d_]", name.rpartition("/")[2])[0]
-    return _VENDORS.get(family, family)
+    family, *others = re.split(r"[\W\d_]", name.rpartition("/")[2])
+    return _VENDORS.get("-".join([family, *others[:1]])) or _VENDORS.get(family, family)
 
 
 def stated_vendor(spec: str) -> str:
