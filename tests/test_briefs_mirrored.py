@@ -96,25 +96,29 @@ def test_where_a_name_could_be_debated_the_order_alone_is_swapped(first: str) ->
     assert "\n".join(totals) in original and "\n".join(totals[::-1]) in swapped and "irror" not in swapped
 
 
+PLAIN = {
+    "Tea, in well-known (green) “pots”": "tea in well-known green pots",
+    "It is Ann's; so be it.": "It is Ann's so be it",
+    "Node.js 24/7 for 50%, says R&D.": "**“node.js 24/7 for 50%, says R&D”**",
+    "कर बढ़ाना चाहिए।": "“कर बढ़ाना चाहिए।”",
+    "Brazil wins.": "Brazil wins",
+    "Tea – (in 5 pots)": "Tea in 5 pots",
+}
+"""Position to other words that mean it."""
+SIGNED = {
+    **{"C++": "C", "F♯ major": "F major", "-5 degrees": "5 degrees", "At −20 C": "At 20 C", "≥ 18": "18"},
+    **{"€10": "10", "Yahoo!": "Yahoo", "Grade A-": "Grade A", "1.5": "1/5", "2-5": "2/5", "5'": "5", "5 °C": "5 C"},
+    **{"x_1": "x 1", "At – 5 degrees": "At 5 degrees", "At - ½ degree": "At ½ degree", "6’ tall": "6 tall"},
+    **{"A 10” board": "A 10 board", "A (5) percent result": "A 5 percent result"},
+}
+"""Position to words that may mean another, since a sign is left out."""
+
+
 def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
     """A judge that names a winner by its position means the side for which its brief shows it, in whatever words. If a
     sign is left out, they may mean another."""
     former = {side: f'An answer of {side.upper()} to "Which town?"' for side in "ab"}
-    plain = {
-        "Tea, in well-known (green) “pots”": "tea in well-known green pots",
-        "It is Ann's; so be it.": "It is Ann's so be it",
-        "Node.js 24/7 for 50%, says R&D.": "**“node.js 24/7 for 50%, says R&D”**",
-        "कर बढ़ाना चाहिए।": "“कर बढ़ाना चाहिए।”",
-        "Brazil wins.": "Brazil wins",
-        "Tea – (in 5 pots)": "Tea in 5 pots",
-    }
-    signed_positions = {
-        **{"C++": "C", "F♯ major": "F major", "-5 degrees": "5 degrees", "At −20 C": "At 20 C", "≥ 18": "18"},
-        **{"€10": "10", "Yahoo!": "Yahoo", "Grade A-": "Grade A", "1.5": "1/5", "2-5": "2/5", "5'": "5", "5 °C": "5 C"},
-        **{"x_1": "x 1", "At – 5 degrees": "At 5 degrees", "At - ½ degree": "At ½ degree", "6’ tall": "6 tall"},
-        **{"A 10” board": "A 10 board", "A (5) percent result": "A 5 percent result"},
-    }
-    others = ({"a": text, "b": "Spaces, says 1.opening.a."} for text in ("Tabs.", *plain, *signed_positions))
+    others = ({"a": text, "b": "Spaces, says 1.opening.a."} for text in ("Tabs.", *PLAIN, *SIGNED))
     for positions in (former, *others):
         opening = opened_event(rounds=1, mirror=True, topic="Which town?").with_settings(positions=positions)
         debate = fold([opening])
@@ -131,9 +135,9 @@ def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
                 said = json.dumps(signed(scripted_replies.ballot(7, 6, winner=position, rounds=1), code))
                 event = parse_reply(debate, turn, Reply(text=said, brief_digest="0" * 64, spec="x"), code)
                 assert isinstance(event, StructuredReplyGiven) and event.data["winner"] == side, (turn.id, position)
-                if other_words := (plain | signed_positions).get(position):
+                if other_words := (PLAIN | SIGNED).get(position):
                     said = said.replace(json.dumps(position), json.dumps(other_words))
-                    with nullcontext() if position in plain else pytest.raises(BadReply):
+                    with nullcontext() if position in PLAIN else pytest.raises(BadReply):
                         event = parse_reply(debate, turn, Reply(text=said, brief_digest="0" * 64, spec="x"), code)
                         assert isinstance(event, StructuredReplyGiven) and event.data["winner"] == side
 

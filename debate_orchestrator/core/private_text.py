@@ -156,7 +156,7 @@ class PrivateFilter:
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
     whole, text = text, without_end_of_message(text)
-    in_words = _REASONING_IN_WORDS.match(text)
+    in_words, begins = _REASONING_IN_WORDS.match(text), len(text) - len(text.lstrip())
     tags, public, at = _tags(tag), list[str](), in_words.end() if in_words else 0
     position, private, begins_at = at, bool(in_words), 0
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0
@@ -166,7 +166,7 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
         if name.endswith(_END):
             is_end = match[0].casefold() == "<|end|>"  # of any message, not only of reasoning
             if not is_end and (kind == _FORMAT_TAG or not is_speech or _stands_alone(text, match)):
-                begins_at = position if text[: match.start()].strip() else 0
+                begins_at = position if match.start() > begins else 0
                 public, at, private = [], position, True
             continue
         opened = (match["name"] or kind).casefold()
