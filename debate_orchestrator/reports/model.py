@@ -224,6 +224,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*final_ballots, *dissent_records, *briefs)
     after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
+    earlier = debate.opened.earlier_debate
     dissent_record = dissent_records[0] if dissent_records and dissent_records[0].fields else None
     in_rounds = (turn for r in rounds for turn in (*r.speeches, *r.ballots, *r.intervention_speeches))
     report = ReportModel(
@@ -246,7 +247,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         turns=(*before, *in_rounds, *after, *final_ballots, *([dissent_record] if dissent_record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=CostsReport.of(costs_of(debate)),
-        earlier_debate=earlier_debate_report(debate),
+        earlier_debate=earlier_debate_report(earlier, debate.format.sides) if earlier else None,
         reviewers=reviewer_report(debate, reviewer_ballots) if reviewer_ballots else None,
         journal=JournalReport.of(entries),
         before=before,

@@ -412,9 +412,7 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 
 
-def earlier_debate_report(debate: DebateState) -> EarlierDebateReport | None:
-    if (earlier_debate := debate.opened.earlier_debate) is None:
-        return None
+def earlier_debate_report(earlier_debate: EarlierDebate, sides: Iterable[str] = ()) -> EarlierDebateReport:
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
     fields = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
     names = {
@@ -423,9 +421,7 @@ def earlier_debate_report(debate: DebateState) -> EarlierDebateReport | None:
     }
     if fields["unopposed"] is None and fields["winner"] == CONSENSUS and earlier_debate.conceded:
         # An earlier version did not name it. Ballots name one side alone.
-        fields["unopposed"] = next(
-            (side for side in debate.format.sides if side not in earlier_debate.conceded.values()), None
-        )
+        fields["unopposed"] = next((side for side in sides if side not in earlier_debate.conceded.values()), None)
     return EarlierDebateReport(**{**fields, **names, "rounds": tuple(rounds)})
 
 
