@@ -288,13 +288,27 @@ def test_a_providers_refusal_is_a_sides_own() -> None:
         parse_reply(BALLOT, BALLOT.due[0], refused, None)
 
 
+@for_each(['"', "'"])
+def test_a_comment_hides_no_field(mark: str) -> None:
+    """A speech that a judge copies without escaping its marks can't make a comment of the judge's own field."""
+    text = """{"why": "It says "so", "winner": "a" # of all", which is wrong.", "winner": "b",\n"more": 1, // ok\n}"""
+    with pytest.raises(BadReply):
+        parse_structured("x", text.replace('"', mark))
+    value = parse_structured("x", text.replace('"so", "winner": "a" # of all"', "so"))
+    assert value == {"why": "It says so, which is wrong.", "winner": "b", "more": 1}
+
+
 def test_a_backslash_that_is_not_escaped_stays() -> None:
     """LaTeX with one backslash loses no letter, though JSON reads `\\n`, `\\t` and the like as other characters."""
-    for written in (r"uno  \ne due", r"- \tan hour\n- \to", r"$5 more\nand $6", r"It costs $5\nor$6, a\tb"):
+    for written in (
+        *(r"uno  \ne due", r"- \tan hour\n- \to", r"$5 more\nand $6", r"It costs $5\nor$6, a\tb"),
+        *(r"In R$\nThe A$\nsubject", r"The `$a` is.\nThen `$b`.\textra", r"It says.\neg this\nless than"),
+    ):
         assert parse_structured("x", f'{{"why": "{written}"}}') == json.loads(f'{{"why": "{written}"}}')
     for written, read_as in (
         (r"$P \neq NP$, $\beta$, $\frac{1}{2}$", r"$P \neq NP$, $\beta$, $\frac{1}{2}$"),
         (r"$\nu \ne\tau$, \(P\ne NP\) \\neq \\\neq", r"$\nu \ne\tau$, \(P\ne NP\) \neq \\neq"),
+        (r"\[P\ne NP\] $$ x \nmid y $$", r"\[P\ne NP\] $$ x \nmid y $$"),
         (r"One.\nNot two,\n\nnot three.\tText\r\n", "One.\nNot two,\n\nnot three.\tText\r\n"),
     ):
         assert parse_structured("x", f'{{"why": "{written}"}}') == {"why": read_as}

@@ -77,9 +77,7 @@ FORMS = {
     "many braces before it": "{x} " * 60 + "\n\nHere is my ballot:\n\n{}",
     "code and quotation marks before it": 'In `if (x) { y(); }`, the "explicit" one.\n\nOn "Tea":\n\n{}',
     "a heading": "## Final winner\n\n{}",
-    "a label": "Winner: {}",
     "an array around it": "[{}]",
-    "the same twice": "{}\n{}",
     "brackets around it": "({})",
     "a brace too many": "{}}",
 }  # fmt: skip
@@ -373,6 +371,8 @@ ASKED_AGAIN = {
     "a draft after a comment in what is cut off": f'{{"winner": "b", "idea": /* before the rebuttal */ {TEXT}',
     "a draft in a fence in what is cut off": f'{{"winner": "b", "idea":\n```json\n{TEXT}\n```\n',
     "a draft after its key in what is cut off": f"{{'winner': 'b', 'note': 'No {{', 'idea' {TEXT}, 'why': 'It",
+    "a draft in a paragraph of what is cut off": f'{{"winner": "b", "draft":\n\n{TEXT}',
+    "a draft after a key without marks": f"{{winner: b, draft:\n{TEXT}",
     "a draft behind a brace that is spoken of": (
         f'You asked for "{{", so here it is: {{"why": "A }} alone.", "winner": "b", "idea": {TEXT}, "n": "a {{ more"}}'
     ),

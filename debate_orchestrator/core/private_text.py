@@ -65,19 +65,23 @@ _TOKEN_KINDS = {"channel", "one_bar", "token"}
 """Kinds whose tags are special tokens of a model, which count anywhere."""
 _END_OF_MESSAGE = re.compile(
     r"(?:\s*+(?:<[|｜](?!\w*(?:think|thought|inner|channel|message|start|begin|constrain))[\w▁]{1,40}[|｜]>"
-    r"|<(?:seed:)?eos>|<end_of_turn>|<turn\|>|</(?:s|longcat_s|answer|response)>"
-    r"|\[(?:EOS|EOT|/INST|end of text|\|endofturn\|)\]|\[e~\[))+\s*+\Z",
+    r"|<(?:seed:)?eos>|<end_of_turn>|<turn\|>|</(?:s|longcat_s)>|\[(?:end of text|\|endofturn\|)\]|\[e~\[))+\s*+\Z",
     re.IGNORECASE,
 )
 """The tokens with which models end a message, where a server shows them."""
 _REASONING_IN_WORDS = re.compile(
-    r"\s*(?:analysis(?:(?=[^\s:]).*?assistantfinal|(?=[A-Z]).*)|Thinking\.\.\.\n.*?\n\.\.\.done thinking\.(?=\s))",
+    r"\s*(?:(?:(?:assistant)?(?:analysis|commentary)(?=[^\s:]).*?)?assistantfinal"
+    r"|analysis(?=(?:I|It|Let|Need|OK|Okay|So|The|This|User|We)\b).*"
+    r"|Thinking\.\.\.\n(?:.*?\n\.\.\.done thinking\.|.*))",
     re.DOTALL,
 )
-"""What is left of the channels of gpt-oss where a server drops the tokens, up to the final one if there is one; and
-what `ollama run` prints."""
-_ANSWER = re.compile(r"\s*<(?:answer|response|\|START_RESPONSE\||\|begin_of_solution\|)>")
-"""What opens the answer of Hunyuan, ERNIE, Command, OpenThinker, and of models that are trained like R1."""
+"""What is left of the channels of gpt-oss where a server drops the tokens, and what `ollama run` prints. Without its
+end, all is reasoning."""
+_ANSWER = re.compile(
+    r"\s*<(?:(answer|response)>(?!.*<\1>)(?P<text>.*)</\1>|\|(?:START_RESPONSE|begin_of_solution)\|>(?P<rest>.*))\s*",
+    re.DOTALL,
+)
+"""The answer of Hunyuan, ERNIE, Command, OpenThinker, and of models that are trained like R1."""
 _FORMAT_TAG, _END = "own", "_end"
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _TAG_START = re.compile(r"(?:\n|[.!?…。！？][*_\"'”’»)\]]{0,3})[ \t]*\Z")
@@ -155,7 +159,7 @@ class PrivateFilter:
 
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
-    whole, text = text, without_end_of_message(text)
+    text = without_end_of_message(text)
     in_words, begins = _REASONING_IN_WORDS.match(text), len(text) - len(text.lstrip())
     tags, public, at = _tags(tag), list[str](), in_words.end() if in_words else 0
     position, private, begins_at = at, bool(in_words), 0
@@ -192,8 +196,9 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
         if is_speech and pairings < _MAX_PAIRINGS and re.search("```|~~~", text[match.start() : at]):
             outside_code, pairings = " " * at + with_code_blanked(text[at:]), pairings + 1
     spoken = "".join((*public, text[at:]))
-    answer = _ANSWER.match(spoken) if text != whole else None
-    return PublicText(spoken[answer.end() :] if answer else spoken, private, begins_at, bool(unclosed))
+    if answer := _ANSWER.fullmatch(spoken):
+        spoken = answer["rest"] if answer["text"] is None else answer["text"]
+    return PublicText(spoken, private, begins_at, bool(unclosed))
 
 
 def _code_blocks(text: str) -> list[tuple[int, int]]:

@@ -149,6 +149,7 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
     visible = visible_unchecked(debate, event.reply.text, turn.phase)
     return (
         turn.speaking
+        and _last_line(sanitize(event.reply.text)) == _last_line(visible.text)
         and _ends_with_line(debate, debate.format.reserved_lines.concede, visible, event.reply)
         and not writes_lines_by_earlier_rule(visible.text, _names_of_others(debate, turn))
     )
@@ -165,8 +166,10 @@ def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply:
     public = _public(debate, reply.text)
     if reply.ended == "cut" or public.begins_at or public.left_open or visible.dropped:
         return False
-    written = without_end_of_message(sanitize(reply.text)).rstrip()
-    return written.endswith(_last_line(visible.text)) and ends_with_line(visible.text, line, code)
+    if not ends_with_line(visible.text, line, code):
+        return False
+    after = sanitize(reply.text).rpartition(_last_line(visible.text))[2]
+    return without_end_of_message(after).strip() in ("", "</answer>", "</response>")
 
 
 def without_code(debate: DebateState, text: str) -> str:

@@ -35,17 +35,19 @@ _END_OF_OBJECT = re.compile(r"""["'`]?\s*+,?\s*+\}""")
 _GOES_ON = re.compile(r"""[,\[]\Z|[^{}"']["']\s*+:\Z""")
 _FENCE_OR_COMMENT = re.compile(r"(?:(?:\A|\n)[ \t]*+```\w*+|//[^\n]*|/\*[^*]*\*/)\s*+\Z")
 _MAX_COMMENT = 300
-_FORMULA = re.compile(
-    r"""(?<![\\$])\$(?=[^\s$])[^$"\n]{0,300}(?<=[^\s$])\$(?![\d$])|\\\((?:[^"\n\\]|\\[^)"\n]){0,300}+\\\)"""
-)
-"""A formula of LaTeX in a line."""
-_IN_FORMULA = re.compile(r"(?<!\\)((?:\\\\)*+)\\(?=[bfnrt][A-Za-z])")
-_ANYWHERE = re.compile(
-    r"(?<!\\)((?:\\\\)*+)\\(?=[bf][A-Za-z]|(?:right|rangle|rho|neq|nabla|notin|n[lg]eq|nsub(?:set|seteq)"
-    r"|theta|times|text(?:bf|rm|it)?|tfrac|tilde|triangle|therefore)(?![A-Za-z]))"
-)
-"""A backslash that its writer did not escape, before what begins a command of LaTeX: no one means a backspace or a form
-feed before a letter, nor a line break or a tab before the rest of such a command."""
+_BACKSLASH = r"(?<!\\)((?:\\\\)*+)\\(?={})"
+_COMMAND = re.compile(_BACKSLASH.format(
+    r"[bfr][A-Za-z]|(?:n(?:abla|atural|eq|[lg]eq(?:q|slant)?|gtr|otin|preceq|succeq|[vV][dD]ash|su[bp]seteq"
+    r"|(?:left|right|leftright|Left|Right|Leftright)arrow)"
+    r"|t(?:anh|binom|ext(?:bf|it|rm|sf|tt)?|frac|heta|herefore|hickapprox|ilde|imes|riangle))(?![A-Za-z])"
+))  # fmt: skip
+"""A backslash that its writer did not escape, before what begins a command of LaTeX: no one means a backspace, a form
+feed or a carriage return before a letter, nor a line break or a tab before the rest of such a command."""
+_COMMAND_OR_WORD = re.compile(_BACKSLASH.format(
+    r"(?:n(?:cong|e|eg|exists|i|less|mid|ot|parallel|sim|su[bp]set|u)|t(?:an|au|o|op))(?![A-Za-z])"
+))  # fmt: skip
+"""One before a command whose rest may be a word. It is a command only in a text with a formula."""
+_FORMULA = re.compile(r"(?<!\w)\$\$?(?![\d$])[^$]+\$|\\[(\[]")
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -113,8 +115,9 @@ def find_object(text: str, code: ReplyCode | None) -> FoundObject:
 
 def with_backslashes(text: str) -> tuple[str, list[str]]:
     """A model's reply with the backslashes escaped that it meant as such, and one short line if there are any."""
-    escaped = _FORMULA.sub(lambda formula: _IN_FORMULA.sub(r"\1\\\\", formula[0]), text)
-    escaped = _ANYWHERE.sub(r"\1\\\\", escaped)
+    escaped = _COMMAND.sub(r"\1\\\\", text)
+    if _FORMULA.search(text):
+        escaped = _COMMAND_OR_WORD.sub(r"\1\\\\", escaped)
     return escaped, [] if escaped == text else ["backslashes of LaTeX kept"]
 
 
@@ -176,6 +179,8 @@ def _is_alone(text: str, objects: list[_Span], start: int, stop: int) -> bool:
     if (end, after) == ("[", "]"):
         return True
     if (before and after.startswith((",", "]", "}"))) or (_BRACE_OR_KEY.search(before) and _BRACE_OR_KEY.search(after)):
+        return False
+    if before.count("{") > before.count("}") and end.endswith((":", ",", "[", "(")):
         return False
     is_new_paragraph = "\n\n" in text[len(before) : start].replace("\r", "")
     goes_on = not is_new_paragraph and any(_GOES_ON.search(line) for line in (before, end))
@@ -240,8 +245,9 @@ def _repaired(text: str) -> dict[str, Any] | None:
 # Repairs
 
 _CONSTANTS = {"None": "null", "True": "true", "False": "false", "null": "null", "true": "true", "false": "false"}
-_SPACE = re.compile(r"""(?:\s++|(?://|\#)[^\n"{}]*+(?=\n))*+""")
-"""White space, and comments up to the end of their lines."""
+_SPACE = re.compile(r"\s*+")
+_SPACE_OR_COMMENTS = {mark: re.compile(rf"(?:\s++|(?://|\#)[^\n{{}}{mark}]*+(?=\n))*+") for mark in ('"', "'")}
+"""White space, and comments without that mark up to the end of their lines."""
 _TOKEN = re.compile(
     r"(?P<sign>[{}\[\]:,])|(?P<word>[^\W\d]\w*+)"
     r"|(?P<number>-?\d++(?:\.\d++)?+(?:[eE][+-]?\d++)?+)(?![\w.])"
@@ -288,7 +294,7 @@ def _repaired_json(text: str) -> str | None:
 def _tokens(text: str, mark: str) -> list[_Token] | None:
     """The tokens of an object whose texts are between such marks; None if something else is in it."""
     tokens, index = list[_Token](), 0
-    while (start := _after_space(text, index)) < len(text):
+    while (start := _after_space(text, index, _SPACE_OR_COMMENTS[mark])) < len(text):
         after_break = "\n" in text[index:start]
         if text[start] == mark:
             end = _end_of_text(text, start + 1, mark)
@@ -305,9 +311,9 @@ def _tokens(text: str, mark: str) -> list[_Token] | None:
     return tokens
 
 
-def _after_space(text: str, index: int) -> int:
-    space = _SPACE.match(text, index)
-    return space.end() if space else index
+def _after_space(text: str, index: int, space: re.Pattern[str] = _SPACE) -> int:
+    found = space.match(text, index)
+    return found.end() if found else index
 
 
 def _end_of_text(text: str, index: int, mark: str) -> int | None:

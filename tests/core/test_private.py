@@ -285,18 +285,10 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
 
 def test_the_token_that_ends_a_message_hides_nothing() -> None:
     """It is left out at the end. What a model writes on after it, or says of it, is heard."""
-    ends = ("<|end|>", "<|end|>\n", "<|end|><|endoftext|>", "<|end|>\n<|assistant|>\n", "<|end|><|end|></s>", "[EOS]")
-    for end in (
-        *ends,
-        "<seed:eos>",
-        "[e~[",
-        "<|flush|>",
-        "<end_of_turn><eos>",
-        "<｜end▁of▁sentence｜>",
-        "<|END_OF_TURN_TOKEN|>",
-        "<|eom_id|>",
-        "[/INST]",
-    ):
+    ends = ["<|end|>", "<|end|>\n", "<|end|><|endoftext|>", "<|end|>\n<|assistant|>\n", "<|end|><|end|></s>"]
+    ends += ["<seed:eos>", "[e~[", "<|flush|>", "<end_of_turn><eos>", "<turn|>", "</longcat_s>", "[|endofturn|]"]
+    ends += ["<｜end▁of▁sentence｜>", "<|END_OF_TURN_TOKEN|>", "<|eom_id|>", " [end of text]"]
+    for end in ends:
         assert public_text(f"<|channel|>final<|message|>My case stands.{end}").text == "My case stands."
         assert public_text(f"My case stands.{end}").text == "My case stands."
     for more in ("\n<|user|>\nNow B.", " <|user|> is the template.", "\n```\nThat is it."):
@@ -307,11 +299,13 @@ def test_what_a_server_leaves_of_tokens_is_read() -> None:
     """The channels of gpt-oss may have lost their tokens; an answer may have the tag that R1 is trained to write."""
     ends = {"answer>": "</answer>", "response>": "</response>", "|START_RESPONSE|>": "<|END_RESPONSE|>"}
     pairs = [f"<think>SECRET</think>\n<{start}\nMy case.\n{end}" for start, end in ends.items()]
-    for text in ("analysisHm, SECRET.assistantfinalMy case.", *pairs):
+    channels = ("analysisHm, SECRET.assistantfinalMy case.", "assistantfinalMy case.")
+    for text in (*channels, *pairs, "Thinking...\nSECRET.\n...done thinking.\n\nMy case."):
         assert public_text(text).text.strip() == "My case."
-    assert public_text("Thinking...\nSECRET.\n...done thinking.\n\nMy case.").text == "My case."
-    assert public_text("analysisWe have to argue. SECRET.").text == ""
-    for text in ("analysis shows it.\n\nSo I rest.", "<answer> is a tag."):
+    for text in ("analysisWe have to argue. SECRET.", "Thinking...\nSECRET.", "Thinking...\nx\n...done thinking."):
+        assert public_text(text).text == ""
+    spoken = ("<answer> is a tag.", "<answer>A</answer> or <answer>B</answer>", "analysisParalysis: [/INST]")
+    for text in ("analysis shows it.\n\nSo I rest.", *spoken):
         assert public_text(text).text == text
 
 
