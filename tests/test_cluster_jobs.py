@@ -252,6 +252,26 @@ def test_runs_that_share_a_folder_share_its_note(postgres_server: Postgres, data
     assert asyncio.run(play()) == [True, False, False]
 
 
+def test_no_run_removes_the_note_before_another_has_queued_its_debates(
+    postgres_server: Postgres, database: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run keeps the note from its registration until its debates are in the queue, where others see them."""
+
+    async def play() -> None:
+        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
+            run, other = (Coordinator(stored, small_tournaments.tournament(topics=1)) for _ in range(2))
+
+            async def enqueue(*debates: Any) -> None:
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(other._withdraw_note(), 0.5)
+
+            monkeypatch.setattr(coordinator, "enqueue", enqueue)
+            await run.register([("t1", False)])
+
+    asyncio.run(play())
+    assert Path("held", "cluster.txt").exists()
+
+
 def test_a_run_that_stands_still_with_the_note(
     postgres_server: Postgres, database: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,7 +67,7 @@ FAILURES: dict[str, Failure] = {
     "option of the request not supported (400, 404, 422)": refused_option(422),
     "option of the request not supported (500, or in an error event)": refused_option(500),
     "stream ends without its closing event": Failure({"after": 3, "then": "end"}),
-    "the server gives its answer up, or ends it with a word that is not known to mean a whole one": Failure(
+    "the server gives its answer up (`abort`, `error`, `insufficient_system_resource` and the like)": Failure(
         {"text": "And so we see that", "stop": "abort"}
     ),
     "connection dropped in the stream": Failure({"after": 3, "then": "drop"}),

@@ -141,6 +141,8 @@ def test_counts() -> None:
         (chunks(TOLD, "model_context_window_exceeded"), "cut", "Hello."),
         (chunks(TOLD, "content_filter"), "refused", "Hello."),
         (chunks(TOLD, "PROHIBITED_CONTENT"), "refused", "Hello."),
+        (chunks(TOLD, "content_filter: RECITATION"), "refused", "Hello."),
+        (chunks(TOLD, "a word of its own"), "whole", "Hello."),
         (chunks([{"refusal": "I "}, {"refusal": "won't."}]), "refused", "I won't."),
         (chunks([{"reasoning": "hm"}, {"content": "a\ud800b"}], "eos"), "whole", "a?b"),
         (chunks(TOLD, "null").replace(b"data: [DONE]\n\n", chunks([{"content": "So."}])), "whole", "Hello.So."),
@@ -163,7 +165,7 @@ def test_an_end(sent: bytes, ended: str, text: str) -> None:
         b'data: {"choices": "x", "model": "m"}\n\n',
         chunks([{"content": ["x"]}]),
         chunks(TOLD, stop=7),
-        *(chunks(TOLD, stop=stop) for stop in ("error", "abort", "insufficient_system_resource", "timeout", "odd")),
+        *(chunks(TOLD, stop=stop) for stop in ("error", "abort", "insufficient_system_resource", "TIMEOUT")),
         b'data: {"error": {"message": "overloaded", "code": 503}}\n\n',
     ]
 )

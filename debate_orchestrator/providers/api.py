@@ -44,26 +44,27 @@ _NEEDED_HEADERS = {
 }  # fmt: skip
 _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
 _Hook = Callable[[Any], Awaitable[None]]
-_Ended = Literal["whole", "cut", "refused"]
-_WHOLE = (
-    "stop", "stop_sequence", "end_turn", "eos", "eos_token", "end_of_text", "endoftext", "complete", "completed",
-    "normal", "finish", "finished", "done", "tool_call", "tool_calls", "tool_use", "function_call",
-)  # fmt: skip
+_Ended = Literal["whole", "cut", "refused", "broken off"]
 _CUT = (
     "length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "limit",
     "error_limit", "context_length_exceeded", "model_context_window_exceeded", "pause_turn",
 )  # fmt: skip
 _REFUSED = (
-    "content_filter", "content_filtered", "refusal", "safety", "recitation", "prohibited_content", "blocklist", "spii",
-    "sensitive", "guardrail_intervened", "error_toxic",
+    "content_filter", "content_filtered", "refusal", "safety", "recitation", "prohibited_content", "blocklist",
+    "blacklist", "spii", "sensitive", "guardrail_intervened", "error_toxic",
+)  # fmt: skip
+_BROKEN_OFF = (
+    "abort", "aborted", "cancelled", "error", "failed", "insufficient_system_resource", "interrupted", "network_error",
+    "time_limit", "timeout", "user_cancel",
 )  # fmt: skip
 _ENDINGS: Mapping[str, _Ended] = {
-    **dict.fromkeys(_WHOLE, "whole"),
     **dict.fromkeys(_CUT, "cut"),
     **dict.fromkeys(_REFUSED, "refused"),
+    **dict.fromkeys(_BROKEN_OFF, "broken off"),
 }
-"""Stop reason, in lower case, to how the reply ended. Servers of one API pass on the words of others. Any other reason
-says that the server broke the reply off: `abort` of vLLM and SGLang, `insufficient_system_resource` of DeepSeek."""
+"""Word of a stop reason, in lower case, to how the reply ended; any other means that it is whole. Servers of one API
+pass on the words of others, and some several at once (`content_filter: RECITATION`). `abort` is of vLLM and SGLang,
+`insufficient_system_resource` of DeepSeek."""
 
 
 class ApiReply:
@@ -101,18 +102,22 @@ class ApiReply:
 
     def broken_end(self) -> str | None:
         """The reason why the reply is not complete, if the server says that it broke it off."""
-        reason = self.stop_reason
-        if reason is None or reason.lower() in _ENDINGS:
-            return None
-        return f"it ended with {call_errors.quote(reason)}"
+        is_broken_off = self._stop_word() == "broken off"
+        return f"it ended with {call_errors.quote(self.stop_reason)}" if is_broken_off else None
+
+    def _stop_word(self) -> _Ended:
+        """How the reply ended, as its stop reason says."""
+        words = re.findall(r"[a-z_]+", (self.stop_reason or "").lower())
+        return next((_ENDINGS[word] for word in words if word in _ENDINGS), "whole")
 
     @property
     def text(self) -> str:
         """The text so far; of a refusal its explanation."""
         raise NotImplementedError
 
-    def ended(self) -> _Ended:
-        return "cut" if self.was_cut_off else _ENDINGS.get((self.stop_reason or "").lower(), "whole")
+    def ended(self) -> Literal["whole", "cut", "refused"]:
+        ended = "cut" if self.was_cut_off else self._stop_word()
+        return "whole" if ended == "broken off" else ended
 
     def pages(self) -> tuple[FoundPage, ...]:
         return ()

@@ -10,8 +10,9 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from debate_orchestrator.storage.files import take_lock, write_bytes_atomic
@@ -50,7 +51,8 @@ _SILENT_WAITS = 50
 _REGISTER = """
 INSERT INTO tournaments (id, tag, spec, max_cost, retry_undecided)
 VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_undecided)s)
-ON CONFLICT (id) DO UPDATE SET pass = tournaments.pass + 1, retry_undecided = excluded.retry_undecided,
+ON CONFLICT (id) DO UPDATE SET pass = tournaments.pass + 1,
+    retry_undecided = CASE WHEN %(is_first)s THEN excluded.retry_undecided ELSE tournaments.retry_undecided END,
     spec = CASE WHEN %(is_first)s THEN excluded.spec ELSE tournaments.spec END,
     max_cost = CASE WHEN %(is_first)s THEN excluded.max_cost ELSE tournaments.max_cost END
 RETURNING pass
@@ -151,18 +153,20 @@ class Coordinator:
         if self._local_line_counts[scheduled.id] > last_line:
             await self._upload_journal(scheduled.id, last_line, run.statuses[scheduled.id])
 
-    async def register(self) -> None:
-        """Begins a pass: workers read the spec, with its cap and limits, again. The first pass of a run sets them; a
-        later one leaves them as they are, since another run may have set them meanwhile. The folder has a note of it
-        from then on, until all that workers have written is in the folder."""
+    async def register(self, pending: Sequence[tuple[str, bool]] = ()) -> None:
+        """Begins a pass and queues debates: workers read the spec, with its cap and limits, again. The first pass of a
+        run sets them; a later one leaves them as they are, since another run may have set them meanwhile. The folder
+        has a note of it from then on, until all that workers have written is in the folder."""
         spec = self.tournament.spec
         text = json.dumps(spec_data(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_undecided": self._retry_undecided}
         values |= {"id": self.id, "is_first": self._pass is None}
-        async with self._note_kept(), self.database.transaction() as connection:
-            ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
-            note_cluster(self.tournament.folder, self.database.address)
-        self._pass = begun_pass
+        async with self._note_kept():
+            async with self.database.transaction() as connection:
+                ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
+                note_cluster(self.tournament.folder, self.database.address)
+            self._pass = begun_pass
+            await enqueue(self.database, self.id, pending)
 
     @asynccontextmanager
     async def _note_kept(self) -> AsyncIterator[None]:
@@ -245,12 +249,7 @@ class Coordinator:
             pending = self._pending(include_stopped=is_first_pass)
             if not pending:
                 return
-
-            async def queue_them(pending: list[tuple[str, bool]] = pending) -> None:
-                await self.register()
-                await enqueue(self.database, self.id, pending)
-
-            await self.database.retried_until_reached(queue_them)
+            await self.database.retried_until_reached(partial(self.register, pending))
             await self._wait_until_run()
             await self.database.retried_until_reached(self._read_progress)
             if count_completed(self.statuses.values()) == finished_count:
