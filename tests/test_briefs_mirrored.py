@@ -135,6 +135,12 @@ def test_a_position_is_read_as_the_side_it_was_shown_for() -> None:
                 said = json.dumps(signed(scripted_replies.ballot(7, 6, winner=position, rounds=1), code))
                 event = parse_reply(debate, turn, Reply(text=said, brief_digest="0" * 64, spec="x"), code)
                 assert isinstance(event, StructuredReplyGiven) and event.data["winner"] == side, (turn.id, position)
+                by_positions = {
+                    positions_shown(debate, turn)[key]: value for key, value in event.data["scores"].items()
+                }
+                said_so = json.dumps(signed({**event.data, "scores": by_positions}, code))
+                event = parse_reply(debate, turn, Reply(text=said_so, brief_digest="0" * 64, spec="x"), code)
+                assert isinstance(event, StructuredReplyGiven) and event.data["winner"] == side, (turn.id, position)
                 if other_words := (PLAIN | SIGNED).get(position):
                     said = said.replace(json.dumps(position), json.dumps(other_words))
                     with nullcontext() if position in PLAIN else pytest.raises(BadReply):

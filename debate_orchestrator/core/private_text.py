@@ -43,8 +43,8 @@ _MODEL_TAGS = (
     ),
     # Kimi
     ("kimi", r"◁\s{0,8}think(?:ing)?\s{0,8}▷", r"◁\s{0,8}/\s{0,8}think(?:ing)?\s{0,8}▷"),
-    # Magistral
-    ("square", r"(?-i:\[THINK(?:ING)?\])", r"(?-i:\[/THINK(?:ING)?\])"),
+    # Magistral, and what llama.cpp's command prints
+    ("square", r"(?-i:\[THINK(?:ING)?\])|\[start thinking\]", r"(?-i:\[/THINK(?:ING)?\])|\[end thinking\]"),
     # gpt-oss, Solar
     (
         "channel",
@@ -71,12 +71,12 @@ _END_OF_MESSAGE = re.compile(
 """The tokens with which models end a message, where a server shows them."""
 _REASONING_IN_WORDS = re.compile(
     r"\s*(?:(?:(?:assistant)?(?:analysis|commentary)(?=[^\s:]).*?)?assistantfinal"
-    r"|analysis(?=(?:I|It|Let|Need|OK|Okay|So|The|This|User|We)\b).*"
-    r"|Thinking\.\.\.\n(?:.*?\n\.\.\.done thinking\.|.*))",
+    r"|Thinking\.\.\.\n.*?\n\.\.\.done thinking\.(?!\S))",
     re.DOTALL,
 )
-"""What is left of the channels of gpt-oss where a server drops the tokens, and what `ollama run` prints. Without its
-end, all is reasoning."""
+"""What is left of the channels of gpt-oss where a server drops the tokens, and what `ollama run` prints."""
+_OPEN_REASONING_IN_WORDS = re.compile(r"\s*(?:analysis(?=[^\s:.,])|Thinking\.\.\.\n).*", re.DOTALL)
+"""The same without its end. A speech may begin so."""
 _ANSWER = re.compile(
     r"\s*<(?:(answer|response)>(?!.*<\1>)(?P<text>.*)</\1>|\|(?:START_RESPONSE|begin_of_solution)\|>(?P<rest>.*))\s*",
     re.DOTALL,
@@ -160,7 +160,8 @@ class PrivateFilter:
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
     text = without_end_of_message(text)
-    in_words, begins = _REASONING_IN_WORDS.match(text), len(text) - len(text.lstrip())
+    in_words = _REASONING_IN_WORDS.match(text) or (None if is_speech else _OPEN_REASONING_IN_WORDS.match(text))
+    begins = len(text) - len(text.lstrip())
     tags, public, at = _tags(tag), list[str](), in_words.end() if in_words else 0
     position, private, begins_at = at, bool(in_words), 0
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0

@@ -147,7 +147,7 @@ class _Normalizer:
         """A mapping with the keys that are meant; one that is there twice, or unknown, stays, to be reported."""
         meant = {text: side for text, side in self.meanings.items() if side in names}
         meant |= {phrase(name): name for name in names if name not in self.shape_context.sides}
-        texts_of = {key: {key, plain_phrase(key) or ""} & meant.keys() for key in value}
+        texts_of = {key: {key, plain_phrase(key) or "", with_signs(key)} & meant.keys() for key in value}
         readings = {key: {meant[text] for text in texts} for key, texts in texts_of.items()}
         key_names = {key: key if key in names or len(read) != 1 else read.pop() for key, read in readings.items()}
         times = Counter(key_names.values())

@@ -41,6 +41,7 @@ PAIRS = {
     "hidden": ("<thi\u200bnk>", "</think\u2060>"),
     "kimi": ("◁think▷", "◁/think▷"),
     "square": ("[THINK]", "[/THINK]"),
+    "llama.cpp": ("[Start thinking]", "[End thinking]"),
     "harmony": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     "harmony, bare": ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
     "harmony, ended": ("<|channel|>commentary to=x<|message|>", "<|end|>"),
@@ -302,8 +303,9 @@ def test_what_a_server_leaves_of_tokens_is_read() -> None:
     channels = ("analysisHm, SECRET.assistantfinalMy case.", "assistantfinalMy case.")
     for text in (*channels, *pairs, "Thinking...\nSECRET.\n...done thinking.\n\nMy case."):
         assert public_text(text).text.strip() == "My case."
-    for text in ("analysisWe have to argue. SECRET.", "Thinking...\nSECRET.", "Thinking...\nx\n...done thinking."):
-        assert public_text(text).text == ""
+    for text in ("analysisWe have to argue.", "Thinking...\nSo."):
+        assert (public_text(text).text, public_text(text, is_speech=False).text) == (text, "")
+    assert public_text("Thinking...\nx\n...done thinking.").text == ""
     spoken = ("<answer> is a tag.", "<answer>A</answer> or <answer>B</answer>", "analysisParalysis: [/INST]")
     for text in ("analysis shows it.\n\nSo I rest.", *spoken):
         assert public_text(text).text == text
