@@ -151,13 +151,13 @@ def test_the_plugins_are_one() -> None:
 INSTALLED = "#!/bin/sh\necho it ran: $*\n"
 
 
-def launched(script: Path, folder: Path, *, python: str = "") -> subprocess.CompletedProcess[str]:
+def launched(script: Path, folder: Path, *, python: str = "", home: str = "") -> subprocess.CompletedProcess[str]:
     """A run of a launcher with a PATH of `bin` in the folder and the plugin's own `bin` before the system's."""
     (folder / "bin").mkdir(exist_ok=True)
     if python:
         (folder / "bin" / "python3").write_text(python)
         (folder / "bin" / "python3").chmod(0o755)
-    environment = {"PATH": f":.:{ROOT / 'bin'}:{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder)}
+    environment = {"PATH": f":.:{ROOT / 'bin'}:{folder / 'bin'}:/usr/bin:/bin", "HOME": home or str(folder)}
     command, pip = ["sh", str(script), "--version"], {"PIP_NO_INDEX": "1"}
     return subprocess.run(
         command, cwd=folder, env=environment | pip, capture_output=True, text=True, check=False, timeout=60
@@ -220,6 +220,9 @@ def test_the_launcher_says_what_to_do_when_it_fails(tmp_path: Path) -> None:
     python = PYTHON.format(pip="echo no network; exit 1")
     runs = [launched(ROOT / "bin" / "debate", tmp_path, python=python) for _ in range(2)]
 
+    (tmp_path / "file").touch()
+    no_home = launched(ROOT / "bin" / "debate", tmp_path, home=str(tmp_path / "file"))
+    assert no_home.returncode == 2 and "can't be written. Set XDG_CACHE_HOME" in no_home.stderr
     for ran in runs:
         assert (ran.returncode, ran.stdout) == (2, "")
         *_, reason, advice = ran.stderr.splitlines()
