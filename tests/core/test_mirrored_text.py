@@ -48,17 +48,9 @@ PAIRS = {
     "words as tags": named("Ann Lee", "Bob", ("LEFT SIDE", "RIGHT")),
 }
 SAID = (
-    *(
-        "Researcher A",
-        "Researcher B",
-        "RESEARCHER A",
-        "researcher B",
-        "Researcher\nB",
-        "Researcher  A",
-        "Researcher AB",
-    ),
-    *("Pro", "CON", "pros", "Ann Lee", "Ann", "ANN LEE", "Bob", "Bob's", "C++ (x)", "Dr. Ω-2", "anna", "Anna", "Ben"),
-    *("R1", "R2", "_", "R1-R2", "LEFT SIDE", "RIGHT", "LEFT", "R3", "r1"),
+    *("Researcher A", "Researcher B", "RESEARCHER A", "researcher B", "Researcher\nB", "Researcher  A"),
+    *("Researcher AB", "Pro", "CON", "pros", "Ann Lee", "Ann", "ANN LEE", "Bob", "Bob's", "C++ (x)", "Dr. Ω-2", "anna"),
+    *("Anna", "Ben", "R1", "R2", "_", "R1-R2", "LEFT SIDE", "RIGHT", "LEFT", "R3", "r1"),
     *("`", "```", "~~~", "https://x.org/", ".com/", "/", "@", "|", "(", "=", " says", "'s", ",", " and "),
     *("model ", "an ", " = 0.9", "John ", "C", "P(", " model", " Smith", ". ", "<v_quote>", "</v_quote>"),
     *("A", "B", "a", "b", "[R1 - ", "[R2 - ROUND 1 - OPENING]", "[X - Y]", "[ANN - END]", "[(1 - Z]", "2.rebuttal.a"),
@@ -122,16 +114,16 @@ def test_each_side_goes_by_the_others_name() -> None:
 UNNAMED = [
     "Researcher AB", "my Researcher Algorithm", "Pro and Con", "A/B test", "B-tree", "plan B", "Vitamin A is",
     "Researcher\n\nA new day", "It is so. A broker adds one rule.", "A shared queue", "A. First\nB. Second",
-    "1.opening.c", "1.opening.judge", "version 1.2.b", "DeepSeek-R1", "R1.5", "R10", "R3",
-    "best_R1_so_far", "plan_A is", "x.R1",
-    "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1",
-    "The fit is good: R2 = 0.91.", "an adjusted R2 of .91", "Section B states that",
+    "1.opening.c", "1.opening.judge", "version 1.2.b", "DeepSeek-R1", "R1.5", "R10", "R3", "best_R1_so_far",
+    "plan_A is", "x.R1", "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "The fit is good: R2 = 0.91.",
+    "an adjusted R2 of .91", "Section B states that",
     "See https://deepseek.com/R1, x.org/A and x.org/1.opening.a?by=B.", "the file R1.csv", "deepseek-ai/R1",
     "the model R1 is cheap", "DeepSeek R1 is open.", "DeepSeek's R1", "R1-Zero", "The Canon R1 sells.",
     "`R1 = load(A)`", "`https://x.org/2.rebuttal.a`", "```\nMOV R1, R2\n```", "~~~\nA: Researcher\n~~~",
-    "$A$, A$20, A@x.org",
-    "groups A and B", "A, B and C are out", "John A. Smith", "as A. Smith (2020) shows", "She got an A.",
-    "straight A's", "memory B cells", "P(A|B)", "A = 5, B = 7", "hepatitis B is rare", "in A minor",
+    "$A$, A$20, A@x.org", "groups A and B", "A, B and C are out", "John A. Smith", "as A. Smith (2020) shows",
+    "She got an A.", "A family: four people.", "A family has four.", "A weekly: see it.",
+    "A reply: none. A supply: short.", "A reply states that.", "A trusted ally has it.", "straight A's",
+    "memory B cells", "P(A|B)", "A = 5, B = 7", "hepatitis B is rare", "in A minor",
 ]  # fmt: skip
 
 
@@ -144,7 +136,8 @@ def test_what_names_no_side_stays() -> None:
 @for_each(
     [
         ("A lost to B. B wrote that A lied.", "B lost to A. A wrote that B lied."),
-        ("A even admits that B is right. A withdrew it.", "B even admits that A is right. B withdrew it."),
+        ("A even admits that B is right.", "B even admits that A is right."),
+        ("A withdrew it. A likely wins.", "B withdrew it. B likely wins."),
         ("A narrowly: each broke one. B barely: it is late.", "B narrowly: each broke one. A barely: it is late."),
         ("A vs. B, or B vs. A", "B vs. A, or A vs. B"),
         ("Between Debater A/B, A beat B.", "Between Debater A/B, B beat A."),
