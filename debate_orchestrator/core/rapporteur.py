@@ -206,13 +206,13 @@ def unfixed_problems(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not fix."""
     brief_reply = decision_brief(debate)
     replies = debate.rejected_replies(brief_reply.turn_id) if brief_reply else ()
-    earlier_problems = {_without_reason(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
-    return [problem for problem in decision_brief_problems(debate) if _without_reason(problem) in earlier_problems]
+    earlier_problems = {_place_and_kind(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
+    return [problem for problem in decision_brief_problems(debate) if _place_and_kind(problem) in earlier_problems]
 
 
-def _without_reason(problem: str) -> str:
-    """A problem, by its place and what is wrong, without the reason, which earlier versions worded otherwise."""
-    return problem.casefold().partition(", ")[0].partition(". ")[0].rstrip(".")
+def _place_and_kind(problem: str) -> str:
+    """The beginning of a problem, such as `why[2]: it is marked held`; earlier versions worded the rest otherwise."""
+    return re.sub(r"(: [^:;,.]*).*", r"\1", problem)
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:

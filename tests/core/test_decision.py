@@ -287,14 +287,16 @@ def test_what_a_brief_was_sent_back_for_is_known() -> None:
     """A reply that is sent back for its quality says so, and what still is wrong in the next one was reported."""
     debate = at("final.brief.rapporteur")
     (turn,) = debate.due
-    poor = brief(by_case=brief()["by_case"][:1])
+    poor = brief(by_case=brief()["by_case"][:1], why=[*brief()["why"][:3], reason("held"), reason("granted")])
     problems = rapporteur.quality_problems(debate, turn, poor)
-    faults = [problem.partition(", ")[0] for problem in problems]
-    expected = tuple(f"{turn.id}: {fault}, and as earlier versions put it".lower() for fault in faults)
-    rejected = rejected_event(turn.id).model_copy(update={"problems": expected, "could_be_better": True})
-    debate = apply(debate, rejected)
-    assert rapporteur.was_sent_back(debate, turn)
-    assert rapporteur.unfixed_problems(apply(debate, ballot_event(turn.id, poor))) == problems
+    held = "why[4]: it is marked held"
+    for earlier in (f"{held}: cite where B challenged it.", f"{held}, and it is not.", f"{held}; no.", f"{held}."):
+        told = tuple(f"{turn.id}: {problem}" for problem in ("by_case: it has 1 item.", earlier, "why[5]: it is odd."))
+        rejected = rejected_event(turn.id).model_copy(update={"problems": told, "could_be_better": True})
+        sent_back = apply(debate, rejected)
+        assert rapporteur.was_sent_back(sent_back, turn)
+        unfixed = rapporteur.unfixed_problems(apply(sent_back, ballot_event(turn.id, poor)))
+        assert len(problems) == 3 and unfixed == problems[:2]
 
 
 def test_a_brief_is_written_again_only_if_its_check_finds_a_problem() -> None:
