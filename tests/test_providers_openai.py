@@ -119,15 +119,17 @@ def test_counts() -> None:
     usage = {"prompt_tokens": 90, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 60}, "cost": 0.02}
     strange_usage = {"prompt_tokens": "many", "cost": -1}
     own_key = usage | {"cost": 0.001, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.12}}
-    usages = (usage, strange_usage, own_key, own_key | {"is_byok": False}, usage | {"cost": 0})
+    unsaid = {key: value for key, value in own_key.items() if key != "is_byok"}
+    usages = (usage, strange_usage, own_key, own_key | {"is_byok": False}, unsaid, usage | {"cost": 0})
     with scripted(*(chunks(TOLD, usage=usage) for usage in usages)) as server:
         spec = f"openai:x@{server.url}"
-        counted, strange, byok, without = ask(spec, *[PLAIN] * 4)
+        counted, strange, byok, without, in_doubt = ask(spec, *[PLAIN] * 5)
         with use_prices([(spec, 1000.0, 10_000.0)]):
             (declared,) = ask(spec)
 
-    # A gateway may state its own fee alone.
-    assert (byok.cost, without.cost, declared.cost) == (pytest.approx(0.121), 0.001, pytest.approx(0.09 + 0.07))
+    # A gateway may state its own fee alone; so it does in doubt.
+    assert byok.cost == in_doubt.cost == pytest.approx(0.121)
+    assert (without.cost, declared.cost) == (0.001, pytest.approx(0.09 + 0.07))
     assert counted.usage == Usage(uncached_input=30, cached=60, output=7)
     assert counted.cost == 0.02
     assert (strange.text, strange.usage, strange.cost) == ("Hello.", None, 0.0)
