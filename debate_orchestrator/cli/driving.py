@@ -147,14 +147,14 @@ def finished_sentence(journal: str) -> str:
     )
 
 
-def prints_no_estimate(arguments: argparse.Namespace) -> bool:
-    """Whether not even what a debate is expected to take may be printed on stderr."""
-    return bool(arguments.quiet or arguments.events)
+def prints_estimate(arguments: argparse.Namespace) -> bool:
+    """Whether what a debate is expected to take may be printed on stderr."""
+    return not (arguments.quiet or arguments.events)
 
 
-def prints_no_progress(arguments: argparse.Namespace) -> bool:
-    """Whether stderr must stay free of progress lines."""
-    return prints_no_estimate(arguments) or bool(arguments.json)
+def prints_progress(arguments: argparse.Namespace) -> bool:
+    """Whether lines on progress may be printed on stderr, too."""
+    return prints_estimate(arguments) and not arguments.json
 
 
 def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estimate_text: str = "") -> int:
@@ -162,7 +162,7 @@ def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estim
     that only an agent host can take, or a part is missing that `resume` can still get. `arguments` are those of
     `flags.add_progress`, `flags.add_permissions` and `--json`; `estimate_text` says what a rehearsed debate would take
     with models. Raises ExternalError with the command that resumes."""
-    files, quiet = session.files, prints_no_progress(arguments)
+    files, quiet = session.files, not prints_progress(arguments)
     if session.state.due:
         _take_turns(session, arguments, estimate_text)
     elif not quiet:
@@ -194,7 +194,7 @@ def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estim
 
 def _take_turns(session: DebateSession, arguments: argparse.Namespace, estimate_text: str) -> None:
     """Takes every turn that can be taken from here. An error is raised with what is saved and how to continue."""
-    if not prints_no_estimate(arguments):
+    if prints_estimate(arguments):
         print_estimate(session, estimate_text)
     try:
         coroutines.run(_drive(session, arguments))
@@ -215,7 +215,7 @@ def print_estimate(session: DebateSession, estimate_text: str = "") -> None:
 
 async def _drive(session: DebateSession, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
-    quiet, debate, files = prints_no_progress(arguments), session.state, session.files
+    quiet, debate, files = not prints_progress(arguments), session.state, session.files
     live = None if quiet else live_view(debate, sys.stderr)
     on_event: OnEvent = print_event if arguments.events else ignore
     for event in session.journal.events if arguments.events else ():  # a program gets the earlier ones too

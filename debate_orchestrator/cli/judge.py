@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
-from debate_orchestrator.cli.driving import drive_to_report, events_problems, prints_no_progress
+from debate_orchestrator.cli.driving import drive_to_report, events_problems, prints_progress
 from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Opened
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     rejudging = rejudge.rejudging_from_file(
         path, judges, arguments.strictness, arguments.topic, positions, vote_settings
     )
-    if not prints_no_progress(arguments):
+    if prints_progress(arguments):
         for note in rejudging.notes:
             print_status(note)
     calls = _call_settings(arguments, rejudging.opened)

@@ -12,7 +12,7 @@ import sys
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, needs_trust, settings_with_consent, setup_lines
 from debate_orchestrator.cli.consent import new_debate
-from debate_orchestrator.cli.driving import drive_to_report, events_problems, prints_no_estimate, prints_no_progress
+from debate_orchestrator.cli.driving import drive_to_report, events_problems, prints_estimate, prints_progress
 from debate_orchestrator.cli.output import at_terminal, next_step, print_problems, print_status
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
@@ -77,10 +77,10 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     start.check_settings(
         settings, files, people=at_terminal(sys.stderr), permissions=permissions, more_problems=more_problems
     )
-    questions, quiet = discovery.misspelling_questions(settings.cast), prints_no_progress(arguments)
+    questions, quiet = discovery.misspelling_questions(settings.cast), not prints_progress(arguments)
     if not rehearse:  # whose warnings stand last
         print_problems(questions)
-    if not prints_no_estimate(arguments) and (first := start.estimate_before_positions(settings)):
+    if prints_estimate(arguments) and (first := start.estimate_before_positions(settings)):
         print_status(first)
     estimate_text = ""
     if rehearse:
