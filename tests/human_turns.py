@@ -28,7 +28,7 @@ PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge":
 
 @contextmanager
 def typing_terminal(*keys: str, columns: int = 100) -> Iterator[tuple[Asker, Screen]]:
-    """A asker, and its screen, at which exactly these keys are pressed, and then nothing more."""
+    """An asker, and its screen, at which exactly these keys are pressed, and then nothing more."""
     screen = Screen(columns)
     with keys_input("".join(keys)) as pipe:
         yield Asker(pipe, screen), screen

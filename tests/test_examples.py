@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from debate_orchestrator.core.events import EVENT, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.settings import with_keys_of_today
+from debate_orchestrator.reports.decision_brief import split_first_sentence
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import render_file
+from debate_orchestrator.reports.verdict_text import first_screen
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -60,6 +63,17 @@ class TestExample:
 
         assert Path(beside.report).read_text(encoding="utf-8") == render_file(report, ".md")
         assert Path(beside.page).read_text(encoding="utf-8") == render_file(report, ".html")
+
+    def test_page_one_breaks_off_no_sentence(self, path: Path) -> None:
+        """What the debate changed, and what each side holds, stand in both files with their first whole sentence."""
+        report = build_report(read(path).entries)
+        if (brief := report.shown_decision_brief) is None:
+            return
+        held = [text for _, claim in first_screen(report).open_claims for text in claim.positions.values()]
+        decision = render_file(report, ".html").partition('<section id="decision"')[2].partition("</section>")[0]
+        markdown = render_file(report, ".md").partition("## Decision Brief")[2].partition("### How Far")[0]
+        for sentence in (split_first_sentence(text)[0] for text in (brief.changed, *held)):
+            assert sentence in html.unescape(decision) and sentence in html.unescape(markdown)
 
     def test_its_answers_are_its_own(self, path: Path) -> None:
         """The answers file beside the journal is the setup that the journal opened with."""

@@ -279,11 +279,11 @@ def test_a_debate_that_swing_decides_is_told_by_swing() -> None:
         ("human", ""),
         ("host", ""),
         ("replay:x.jsonl", ""),
-        ("x:y", ", with a judge’s model"),
-        ("command:x", ", with a judge’s program"),
+        ("x:y", " It is the same model as the judge."),
+        ("command:x", " It is the same program as the judge."),
     ],
 )
 def test_a_rapporteur_shares_a_judges_model_only_where_one_answers(spec: str, note: str) -> None:
     """People, hosts and recordings do not tell which model answers."""
     cast = {"a": ("openai:gpt-5",), "b": ("openai:gpt-5",), "judge": (spec,), "rapporteur": (spec,)}
-    assert author_note(adversarial(rounds=1, cast=cast, brief=True).run).endswith(f"after the debate{note}.")
+    assert author_note(adversarial(rounds=1, cast=cast, brief=True).run).endswith(f"after the debate.{note}")

@@ -68,7 +68,7 @@ def test_agreement_is_counted() -> None:
             markdown.render(model).partition("## Debate Transcript")[0],
             render(model).partition('id="transcript"')[0],
         )
-        assert ["0 of 1 reviewers agree with the panel on A (B 1)." in page for page in told] == [side == "b"] * 2
+        assert ["0 of 1 reviewer agrees with the panel on A (B 1)." in page for page in told] == [side == "b"] * 2
     found = said(ballot_for(ASKED), ballot_for(ASKED, "bob", side="b"), ballot_for(ASKED, "eve"))
 
     assert (found.count, found.agreeing, found.winners) == (3, 2, {"a": 2, "b": 1})
@@ -179,6 +179,6 @@ def test_reviewers_have_their_section() -> None:
     found = page("ada", "It answered the other.")
 
     assert ("h2", "Reviewers") in found.outline
-    for said in ("ada", "It answered the other.", "1 of 1 reviewers agrees with the panel on A", "x.yaml: no ballot."):
+    for said in ("ada", "It answered the other.", "1 of 1 reviewer agrees with the panel on A", "x.yaml: no ballot."):
         assert said in found.text
     assert ("h2", "Reviewers") not in page_reading.read(render(build_report(MADE))).outline

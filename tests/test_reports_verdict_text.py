@@ -199,7 +199,12 @@ def test_an_earlier_verdict_is_beside_the_new_one() -> None:
     assert now and [cells[1] for cells in now.values()] == ["rehearse", "not decided", "not decided", "-", "-"]
     conceded = play_events(script_of(_1_opening_a="I CONCEDE THE DEBATE."), rounds=1)
     opened, _ = rejudge.opened_from_journal(entries(conceded), "d/old.journal.jsonl", ("zed",))
-    table = earlier_verdict(build_report(entries([opened])))
+    assert opened.earlier_debate is not None
+    unnamed = opened.earlier_debate.model_copy(update={"unopposed": None})  # as earlier versions wrote it
+    speech = fold(conceded).replies["1.opening.a"]
+    report = build_report(entries([opened.model_copy(update={"earlier_debate": unnamed}), speech]))
+    assert report.earlier_debate is not None and report.earlier_debate.unopposed == "b"
+    table = earlier_verdict(report)
     earlier = {plain_text(what): plain_text(cell) for what, cell, _ in (table.rows if table else ())}
     assert earlier["Winner"] == "Consensus, on the position of B" and earlier["Total, Researcher A"] == "-"
     by_ballots = script_of(_1_verdict_judge=scripted_replies.ballot(3, 9, conceded="a"))

@@ -19,6 +19,7 @@ from debate_orchestrator.storage.journal_lines import JournalContents, stored_st
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.messages import and_joined, command, shell_word
+from debate_orchestrator.util.numbers import plural
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +99,7 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
-    lines = f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
+    lines = plural(facts["lines"], "line")
     print_result(f"{name_of(facts['journal'])}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
     if facts["torn_bytes"]:
         print_result(

@@ -30,6 +30,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, BadSettings
 from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
 _LOCK_SECONDS = 10.0
@@ -219,7 +220,7 @@ def _print_results(
                 f"new order, as in `{command('step', files.journal)} --issues I2 I1 'Who pays?'`."
             )
         for reply in result.accepted:
-            words = f"{reply.words:,} word{'s' * (reply.words != 1)}"
+            words = plural(reply.words, "word")
             dropped_text = "; ".join(dropped_turns(reply.changes or ()))
             print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark, dropped_text))))
         for sentence in result.missing:

@@ -18,9 +18,10 @@ def decision(debate: DebateState) -> Verdict | None:
 
 
 def why_no_winner(debate: DebateState) -> str:
-    """The reason that nothing can be decided, whatever the ballots say: stand-ins alone judge or give the final ballots
-    (before there is one: have all seats of judges), and no one else conceded, or they alone argued for a side. Empty if
-    there is none."""
+    """The reason that nothing can be decided, whatever the ballots say; empty if there is none.
+
+    Nothing is decided if stand-ins alone argued for a side, or if stand-ins alone judge: every final ballot is theirs,
+    or, before there is one, every judge is one. Where they judge, a concession by another speaker still decides."""
     if tally.final_ballots(debate):
         only_stand_ins = all(vote.by_stand_in or vote.absent for vote in tally.final_votes(debate))
     else:

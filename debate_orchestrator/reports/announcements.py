@@ -338,5 +338,4 @@ def _announce_dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]
         rows = reply.data["rows"]
         counts = Counter(row.get("status") for row in rows)
         kinds = "".join(f", {counts[status]} {status}" for status in _STATUSES if counts[status])
-        claims = "1 disputed claim" if len(rows) == 1 else f"{len(rows)} disputed claims"
-        yield Announcement("dissent", f"Dissent record: {claims}{kinds}.", turn_id=turn.id)
+        yield Announcement("dissent", f"Dissent record: {plural(len(rows), 'disputed claim')}{kinds}.", turn_id=turn.id)

@@ -131,7 +131,6 @@ def _environment() -> Environment:
         "inline_markdown": lambda text: Markup(markup.inline_markdown(text)),
         "quoted": lambda text: Markup(markup.escaped(sanitize.quoted(sanitize.plain_letters(text)))),
         "decimals": decimals,
-        "shortened": wording.shorten,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "score_line": wording.score_line,

@@ -65,6 +65,7 @@ from debate_orchestrator.storage.journal_lines import Entry, as_damaged_journal
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.numbers import plural
 
 
 class ReportModel(Part):
@@ -247,7 +248,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         turns=(*before, *in_rounds, *after, *final_ballots, *([dissent_record] if dissent_record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=CostsReport.of(costs_of(debate)),
-        earlier_debate=earlier_debate_report(earlier, debate.format.sides) if earlier else None,
+        earlier_debate=earlier_debate_report(earlier, debate) if earlier else None,
         reviewers=reviewer_report(debate, reviewer_ballots) if reviewer_ballots else None,
         journal=JournalReport.of(entries),
         before=before,
@@ -490,8 +491,7 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     elif report.shown_verdict is not None:
         sentences.append(wording.no_winner(report.why_no_winner))
     if report.rounds_asked:
-        completed = report.rounds_completed
-        sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
+        sentences.append(f"{plural(report.rounds_completed, 'round')} completed.")
     if "unresolved_questions" in report.judging.final_fields and not report.why_no_winner:
         question = sanitize.quoted(report.unresolved_questions[0]) if report.unresolved_questions else "none"
         sentences.append(f"Key unresolved question: {question}")

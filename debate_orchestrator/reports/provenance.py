@@ -386,10 +386,11 @@ def author_note(run: RunReport) -> str:
     """The sentence on who wrote the decision brief."""
     if run.one_agent:
         return "The rapporteur wrote this advice after the debate."
-    shared = filter(model_spec.is_called, {*run.cast.get(RAPPORTEUR, ())} & {*run.cast.get(JUDGE, ())})
-    shared_kind = next(map(model_spec.speaker, shared), None)
-    note = "The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate"
-    return f"{note}{f', with a judge’s {shared_kind}' if shared_kind else ''}."
+    judges = run.cast.get(JUDGE, ())
+    shared = filter(model_spec.is_called, {*run.cast.get(RAPPORTEUR, ())} & {*judges})
+    note = "The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate."
+    judge = "the judge" if len(judges) == 1 else "one of the judges"
+    return " ".join([note, *(f"It is the same {model_spec.speaker(spec)} as {judge}." for spec in shared)])
 
 
 def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
@@ -412,16 +413,19 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 
 
-def earlier_debate_report(earlier_debate: EarlierDebate, sides: Iterable[str] = ()) -> EarlierDebateReport:
+def earlier_debate_report(earlier_debate: EarlierDebate, debate: DebateState | None = None) -> EarlierDebateReport:
+    """What `debate` judges again."""
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
     fields = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
     names = {
         "speakers": public_speakers(earlier_debate),
         "judges": tuple(map(model_spec.public_name, earlier_debate.judges)),
     }
-    if fields["unopposed"] is None and fields["winner"] == CONSENSUS and earlier_debate.conceded:
-        # An earlier version did not name it. Ballots name one side alone.
-        fields["unopposed"] = next((side for side in sides if side not in earlier_debate.conceded.values()), None)
+    if debate and earlier_debate.winner == CONSENSUS and earlier_debate.unopposed is None:
+        # An earlier version did not name it. The speeches are the same.
+        conceders = tally.deciding_conceders(debate) if debate.conceding_turns else earlier_debate.conceded.values()
+        others = [side for side in debate.format.sides if side not in conceders]
+        fields["unopposed"] = others[0] if len(others) == 1 else None
     return EarlierDebateReport(**{**fields, **names, "rounds": tuple(rounds)})
 
 

@@ -20,7 +20,7 @@ from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import VoteScales, named_by, winner_word
-from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.numbers import part_of, plural
 from debate_orchestrator.util.sanitize import quoted
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
@@ -202,7 +202,7 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
     else:
         agreeing = sum(_agrees(debate, ballot, panel_winner) for ballot in ballots)
         outcome = wording.outcome_word(panel_winner, tally.unopposed_side(debate))
-        yield f"{agreeing} of {n} reviewers agree{'s' * (agreeing == 1)} with the panel on {outcome} ({final})."
+        yield f"{part_of(agreeing, n, 'reviewer', 'agree')} with the panel on {outcome} ({final})."
     if seen_count := sum(ballot.seen for ballot in ballots):
         yield f"{seen_count} of them knew the verdict before."
 

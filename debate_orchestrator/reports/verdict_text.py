@@ -235,12 +235,10 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
     earlier_debate, verdict = report.earlier_debate, report.verdict
     if earlier_debate is None or not earlier_debate.judges:
         return None
-    now, stood = verdict.winner if verdict else None, earlier_debate.unopposed
-    if earlier_debate.winner == CONSENSUS and any(turn.concedes for turn in report.turns):
-        stood = report.unopposed  # the speeches are the same; a journal of an earlier version does not name the side
+    now = verdict.winner if verdict else None
     rows = [
         ("Judges", escaped(", ".join(earlier_debate.judges)), escaped(", ".join(report.judge_names))),
-        ("Winner", _winner(earlier_debate.winner, stood), _winner(now, report.unopposed)),
+        ("Winner", _winner(earlier_debate.winner, earlier_debate.unopposed), _winner(now, report.unopposed)),
     ]
     if report.judging.has_scores:
         strength = (verdict.strength if verdict else None) or UNDECIDED
@@ -390,7 +388,7 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
         yield f"{who_argued_better(report)}."
     elif verdict.win_probability is not None:
         likely = percent(verdict.win_probability)
-        judges = _FOR_IT if _is_contested(verdict) else "judge" + "s" * (len(report.judge_specs) != 1)
+        judges = _FOR_IT if _is_contested(verdict) else "judge" if len(report.judge_specs) == 1 else "judges"
         yield f"{likely} likely, by the {judges}."
     if behind := wording.behind_sentence(round_report.result for round_report in report.rounds if round_report.result):
         yield behind

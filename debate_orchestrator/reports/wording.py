@@ -16,7 +16,7 @@ from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict,
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import without_hint
 from debate_orchestrator.util.messages import and_joined, command
-from debate_orchestrator.util.numbers import decimals, percent, plural
+from debate_orchestrator.util.numbers import decimals, part_of, percent, plural
 from debate_orchestrator.util.sanitize import count_words, one_line, quoted
 
 SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
@@ -191,10 +191,9 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
     needed_count, n = max(1, quorum), len(counting)
     if n >= needed_count:
         return ""
-    sentence = f"{n} of {plural(len(votes), 'vote')} count{'s' * (1 in (n, len(votes)))}"
     needed = f"{needed_count} {'is' if needed_count == 1 else 'are'} needed"
     why = "; ".join(f"{name(vote.judge)} {_why_not_counted(vote)}" for vote in votes if vote not in counting)
-    return f"{sentence}, and {needed}: {why}."
+    return f"{part_of(n, len(votes), 'vote', 'count')}, and {needed}: {why}."
 
 
 def _why_not_counted(vote: Vote) -> str:

@@ -43,6 +43,11 @@ def plural(n: int, noun: str, several: str = "") -> str:
     return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"
 
 
+def part_of(n: int, total: int, noun: str, verb: str) -> str:
+    """How many of all do something: `2 of 3 votes count`, `1 of 3 votes counts`, `0 of 1 vote counts`."""
+    return f"{n:,} of {plural(total, noun)} {verb}{'s' * (1 in (n, total))}"
+
+
 def duration(seconds: float) -> str:
     """Seconds as they are shown: 40 s, 12 min, 3.5 h."""
     if seconds < 90:

@@ -193,11 +193,13 @@ def test_it_prints(shown: Shown) -> None:
     assert not shown.page.locator(".contents, .skip, .show").locator("visible=true").count()
 
 
-def test_two_rounds_take_twelve_pages_at_most(page: Any, tmp_path: Path) -> None:
-    """A shipped debate of two rounds, whole, with its ballots, takes at most twelve pages."""
-    with Shown(page, written(story_of("compulsory-voting"), tmp_path)) as shown:
-        shown.look(media="print")
-        assert printed(shown.page) <= 12
+def test_page_one_is_one_sheet_and_two_rounds_take_twelve_pages_at_most(page: Any, tmp_path: Path) -> None:
+    """Page one of every shipped debate fits on one sheet; one of two rounds, whole, takes at most twelve pages."""
+    for name in ("friday-deploys", "rust-or-harden", "compulsory-voting"):
+        with Shown(page, written(story_of(name), tmp_path)) as shown:
+            shown.look(media="print", width=round(A4_WIDTH))
+            assert shown.page.eval_on_selector("#decision", "one => one.getBoundingClientRect().bottom") <= A4_HEIGHT
+            assert printed(shown.page) <= 12 or name == "rust-or-harden"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,6 @@ def _environment() -> Environment:
         "escaped": escaped_html,
         "reasons": speech,
         "decimals": decimals,
-        "shortened": wording.shorten,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "round_winner": wording.round_winner,
