@@ -196,7 +196,7 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
     counts = Counter(named_by(ballot.final) for ballot in ballots)
     final = ", ".join(f"{winner_word(name)} {count}" for name, count in counts.most_common())
     if decision(debate) is None:
-        yield f"{people[0].upper()}{people[1:]} ({final}); no panel has decided, so there is nothing to agree with."
+        yield f"{people} ({final}); no panel has decided, so there is nothing to agree with."
     elif panel_winner is None:
         yield f"The panel gave no label that stands; of {people} the final votes are: {final}."
     else:

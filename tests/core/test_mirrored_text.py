@@ -52,12 +52,9 @@ SAID = (
     *("Researcher AB", "Pro", "CON", "pros", "Ann Lee", "Ann", "ANN LEE", "Bob", "Bob's", "C++ (x)", "Dr. Ω-2", "anna"),
     *("Anna", "Ben", "R1", "R2", "_", "R1-R2", "LEFT SIDE", "RIGHT", "LEFT", "R3", "r1"),
     *("`", "```", "~~~", "https://x.org/", ".com/", "/", "@", "|", "(", "=", " says", "'s", ",", " and "),
-    *("model ", "an ", " = 0.9", "John ", "C", "P(", " model", " Smith", ". ", "<v_quote>", "</v_quote>"),
+    *("model ", "an ", " = 0.9", "John ", "C", "P(", " model", " Smith", ". ", "<v_quote>", "</v_quote>", "\u00a0"),
     *("A", "B", "a", "b", "[R1 - ", "[R2 - ROUND 1 - OPENING]", "[X - Y]", "[ANN - END]", "[(1 - Z]", "2.rebuttal.a"),
-    *(
-        "1.opening.b", "final.verdict.judge-1", "start.plan.b", "1.opening.a.b", "1.2.x.a", " ", "\n", ".", "-",
-        "\u00a0",
-    ),
+    *("1.opening.b", "final.verdict.judge-1", "start.plan.b", "1.opening.a.b", "1.2.x.a", " ", "\n", ".", "-"),
 )  # fmt: skip
 texts = st.lists(st.sampled_from(SAID), max_size=12).map("".join) | st.sampled_from(SAID).flatmap(alike)
 
