@@ -268,8 +268,9 @@ def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Pa
 
 def test_a_strangers_seat_is_refused(debate: Run, here: Path) -> None:
     """No one from outside the tournament is put into a seat of a debate of its own, and a journal in which that was
-    done is not continued."""
-    held = small_tournaments.tournament(**{**PAIR, "rehearse": True})
+    done is not continued. That holds for judges of its pool who may not judge it, since they debate in it."""
+    judges_spec = {"from": [OPUS, *JUDGES], "panel": 2}
+    held = small_tournaments.tournament(**PAIR | {"rehearse": True, "judges": judges_spec})
     own, copy = Path(held.journal_path(held.schedule[0].id)), "copy.journal.jsonl"
     with JournalWriter.create(own, held.make_opened(held.schedule[0])):
         pass
@@ -282,6 +283,9 @@ def test_a_strangers_seat_is_refused(debate: Run, here: Path) -> None:
     judges = [flag for name in held.schedule[0].judges for flag in ("--judge", held.spec.model_named(name).spec)]
     assert [ran.code for ran in seated] == [2, 2, 0, 2], [ran.err for ran in seated]  # the last is complete
     assert "would be left out of the tournament in held. Try: a judge of its pool" in seated[1].err
+    debater = held.spec.model_named(held.schedule[0].pro).spec
+    refused = debate("resume", str(own), "--judge", debater, "--judge", debater)
+    assert refused.code == 2 and "a judge of its pool who may judge this debate" in refused.err, refused.err
     with pytest.raises(BadSettings, match=r"The models of .* are those of the tournament in held"):
         continue_debate(own, lambda *_: None, lambda state: [Reassigned(seat="judge", specs=("rehearse",))])
     assert len(read(own).events) == 1 and debate("resume", str(own), *judges).code == 0

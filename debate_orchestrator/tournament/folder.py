@@ -83,22 +83,23 @@ class Tournament(NamedTuple):
 
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
         """Raises BadFile unless events are of this debate: they begin with an `Opened` event as the schedule wants it,
-        and no model from outside the tournament was put into a seat. `name` says where they were read, other than in
+        and no model was put into a seat but judges who may judge it. `name` says where they were read, other than in
         the folder."""
         # A journal holds no secrets, also none that this process has learned since the spec was checked.
         opened, expected = events[0], self.make_opened(scheduled).with_text(redactor())
         belongs = isinstance(opened, Opened) and all(
             getattr(opened, name) == getattr(expected, name) for name in _SCHEDULED
         )
-        if not belongs or self.has_outsiders(events):
+        if not belongs or self.has_outsiders(scheduled, events):
             name = name or name_of(self.journal_path(scheduled.id))
             problem = f"{name} is the journal of another debate than the schedule's."
             raise BadFile(problem, hint="move it away, and the debate is held again; or restore it from a copy")
 
-    def has_outsiders(self, events: Sequence[Event]) -> bool:
-        pool = {judge.spec for judge in self.spec.judges.pool}
+    def has_outsiders(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> bool:
+        """Whether events put a model into a seat of a debate other than the judges of its panel and its reserve."""
+        allowed = {self.spec.model_named(name).spec for name in (*scheduled.judges, *scheduled.reserve)}
         reassignments = [event for event in events if isinstance(event, Reassigned)]
-        return any(event.seat != JUDGE or not pool.issuperset(event.specs) for event in reassignments)
+        return any(event.seat != JUDGE or not allowed.issuperset(event.specs) for event in reassignments)
 
 
 class FileJournals:
@@ -265,10 +266,10 @@ def load(folder: str) -> Tournament:
 
 def must_stay_in_tournament(folder: str, journal: str, events: Sequence[Event]) -> None:
     """Raises BadSettings if events would make the journal of one of a tournament's debates that of another."""
-    tournament, name = load(folder), os.path.basename(os.path.realpath(journal))
-    if tournament.has_outsiders(events) and name.removesuffix(JOURNAL) in {each.id for each in tournament.schedule}:
+    tournament, name = load(folder), os.path.basename(os.path.realpath(journal)).removesuffix(JOURNAL)
+    if any(debate.id == name and tournament.has_outsiders(debate, events) for debate in tournament.schedule):
         problem = f"With other models, {name_of(journal)} would be left out of the tournament in {name_of(folder)}."
-        hint = "a judge of its pool; or copy the journal elsewhere, and resume the copy, which counts for itself"
+        hint = "a judge of its pool who may judge this debate; or resume a copy of the journal, which counts for itself"
         raise BadSettings(problem, hint=hint)
 
 

@@ -54,7 +54,7 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--concurrency", metavar="N", help=about)
     about = "put calls into the vendors' batches, at half the price; a stage of the debates may take hours"
     parser.add_argument("--batch", action="store_true", help=about)
-    about = "ask the judges again in debates without a usable decision, too"
+    about = "where a debate has no decision since ballots can't be used, ask their judges again, too"
     parser.add_argument("--retry-failed", dest="retry_undecided", action="store_true", help=about)
     about = "let workers run the debates: the PostgreSQL database from which `debate worker` takes them"
     parser.add_argument("--cluster", metavar="URL", help=about)
