@@ -18,7 +18,7 @@ from journals import write_journal
 from messages_server import Server
 from small_tournaments import HAIKU, OPUS, SONNET
 
-from debate_orchestrator.core.events import Noted, Opened, Reassigned, Spoke
+from debate_orchestrator.core.events import EndedEarly, Noted, Opened, Reassigned, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine import rejudge
@@ -26,6 +26,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import rows as rows_module
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.tournament.model_names import names_by_spec, numbered_names
 from debate_orchestrator.util.errors import BadFile
 
 
@@ -39,7 +40,7 @@ def test_who_spoke_first_is_said_of_turns_alone(here: Path) -> None:
 
 def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
     """A debate counts for the models that spoke and voted in it: not for one that got a seat after its last turn, and a
-    side that two models spoke for counts for neither."""
+    side that two models spoke for counts for neither. A note says so, and where the user ended the rounds early."""
     *spoken, ballot, record = play_events(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
     given_away = [*spoken, Reassigned(seat="a", specs=("four",)), Reassigned(seat="judge", specs=("five",))]
     taken_over = [_by("four", event) if event.turn_id == "2.rebuttal.a" else event for event in spoken[1:]]
@@ -47,8 +48,13 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
     write_journal(Path("x/1.journal.jsonl"), [*given_away, _by("five", ballot), _by("five", record)])
     other = spoken[0].model_copy(update={"nonce": "f" * 16})  # another debate, and no copy of the first
     write_journal(Path("x/2.journal.jsonl"), [other, *taken_over, ballot, record])
+    first = spoken[0].model_copy(update={"nonce": "0" * 16})
+    Path("y").mkdir()
+    write_journal(Path("y/3.journal.jsonl"), [first, *play_events(rounds=2, until="1.rebuttal.a")[1:], EndedEarly()])
     read = read_rows("x")
 
+    ended = "In 1 debate the user ended the rounds early (y/3.journal.jsonl is the first): it is shorter than planned."
+    assert ended in read_rows("y").notes and not any("ended the rounds" in note for note in read.notes)
     assert [(row.pro, row.con) for row in read.debates] == [("one", "two"), (None, "two")]
     final = {row.debate: row.judge for row in read.ballots if row.final}
     assert final == {"1": "five", "2": "three"} and {row.judge for row in read.ballots if not row.final} == {"three"}
@@ -236,7 +242,8 @@ def test_no_journal_is_passed_over(here: Path) -> None:
 
 
 def test_a_debate_that_is_added_takes_no_name_over(here: Path) -> None:
-    """A program that was replaced by another judge keeps its name when a later debate has one of the same name."""
+    """A program that was replaced by another judge keeps its name when a later debate has one of the same name.
+    The note on such numbers names no program that the tournament names."""
     Path("x").mkdir()
     cast = {"a": ("one",), "b": ("two",), "judge": ("command:bot --b",)}
     *spoken, ballot, record = play_events(rounds=2, cast=cast)
@@ -248,6 +255,13 @@ def test_a_debate_that_is_added_takes_no_name_over(here: Path) -> None:
 
     assert before == {"command:bot", "five"}
     assert {ballot.judge for ballot in read_rows("x").ballots if ballot.debate == "1"} == before
+
+    write_journal(Path("x/3.journal.jsonl"), play_events(rounds=2, cast=cast | {"judge": ("command:bot --c",)}))
+    lines = {path: read(path).entries for path in (f"x/{n}.journal.jsonl" for n in (1, 2, 3))}
+    (note,) = numbered_names(names_by_spec(None, lines) | {"command:bot --a": "mine"}, lines)
+    assert note.endswith(
+        ": “command:bot” (first in x/1.journal.jsonl), “command:bot (3)” (first in x/3.journal.jsonl)."
+    )
 
 
 def _by(spec: str, event: Any) -> Any:

@@ -16,7 +16,7 @@ from corpus import for_each
 from small_tournaments import import_rows, ratings, row
 
 from debate_orchestrator.tournament import ratings as fitting
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, panel_winner, winner_by_scores
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, panel_winner, winner_by_scores
 
 STRENGTHS = {"weak": -1.0, "middling": 0.0, "strong": 1.0}
 SIDE, SECOND, TIES = 0.6, 0.4, 0.4
@@ -108,6 +108,25 @@ def test_a_model_that_won_everything_has_a_finite_strength(debate: Run) -> None:
     assert first["model"] == "best" and 0.5 < first["strength"] < 6
     assert second["strength"] == pytest.approx(-first["strength"], abs=1e-3)
     assert "the prior alone holds their strength: “best”, “x”." in ran.err
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_strengths_are_of_the_debates_that_elo_counts() -> None:
+    """Votes on a debate without a decision, or between a model and itself, make no strength, as the notes say."""
+    sides = {
+        "rated": ("a", "b", "pro"),
+        "open": ("a", "b", None),
+        "alone": ("a", "a", "con"),
+        "apart": ("c", "c", "pro"),
+    }
+    debates = [DebateRow(id=name, topic="t", pro=pro, con=con, winner=won) for name, (pro, con, won) in sides.items()]
+    rated = fitting.rate(Rows(debates, [BallotRow(debate=name, judge="j", winner="pro") for name in sides]))
+
+    assert rated.fit is not None
+    assert [(row.model, row.votes, row.one_sided) for row in rated.fit.strengths] == [("a", 1, True), ("b", 1, True)]
+    assert "1 debate is finished without a decision and is left out of every rating." in rated.notes
+    alone = "2 debates are between a model and itself: counted by side, topic and judge, left out of every rating."
+    assert alone in rated.notes
 
 
 @pytest.mark.usefixtures("few_draws")
@@ -265,5 +284,5 @@ def test_few_games_are_hidden_from_the_table_alone(debate: Run) -> None:
     all_shown = debate("tournament", "rate", "t", "--min-games", "1")
 
     assert "rare" not in shown.out and "1 with fewer than 5 games not shown" in shown.out
-    assert "rare" in all_shown.out
+    assert "rare" in all_shown.out and "rank: 1 + the intervals wholly above" in " ".join(all_shown.out.split())
     assert {one["model"] for one in ratings(debate)["elo"]} == {"often", "other", "rare"}

@@ -10,9 +10,12 @@ from zlib import crc32
 import pytest
 import scripted_debates
 from conftest import Run
+from core import folding
 from small_tournaments import import_rows, ratings, row, table
 
+from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
@@ -52,7 +55,8 @@ def test_agreement_takes_a_tie_for_a_label(debate: Run) -> None:
 
 
 def test_results_are_counted_by_side_topic_and_pair(debate: Run) -> None:
-    """(a, b) and (b, a) are one pair, and results of pro and con are kept apart."""
+    """(a, b) and (b, a) are one pair, and results of pro and con are kept apart. A model against itself has results by
+    side and topic alone."""
     import_rows(
         debate,
         [
@@ -60,6 +64,7 @@ def test_results_are_counted_by_side_topic_and_pair(debate: Run) -> None:
             row("d2", "b", "a", "pro", topic="t1", category="law"),
             row("d3", "b", "a", "con", topic="t2"),
             row("d4", "a", "b", "tie", topic="t2"),
+            row("d5", "c", "c", "con", topic="t3", category="law"),
         ],
     )
 
@@ -74,6 +79,7 @@ def test_results_are_counted_by_side_topic_and_pair(debate: Run) -> None:
     assert [(one["topic_id"], one["pro_wins"], one["con_wins"], one["ties"]) for one in table("topic_winrate")] == [
         ("t1", "2", "0", "0"),
         ("t2", "0", "1", "1"),
+        ("t3", "0", "1", "0"),
     ]
     assert {(one["model"], one["wins"]) for one in table("category_winrate")} == {("a", "1"), ("b", "1")}
 
@@ -187,6 +193,20 @@ def test_journals_become_the_same_rows(debate: Run) -> None:
     page = Path("t/index.html").read_text(encoding="utf-8")
     assert '<a href="debates/d2.html">d2</a>' in page and 'href="debates/d1.html"' not in page
     assert {one["model"] for one in table("elo")} == {"x:one", "y:two"}
+
+
+def test_a_vote_that_a_concession_overrules_decides_nothing(here: Path) -> None:
+    """Such a debate is a tie without votes for a side, which a note says; one without a concession has them."""
+    votes = {f"final.verdict.judge-{n}": ballot(8, 6) for n in (1, 2, 3)}
+    conceded = Spoke(turn_id="start.opening.a", reply=folding.reply(), concedes=True)
+    write_journal(Path("t/c.journal.jsonl"), {**votes, "start.opening.a": [conceded]})
+    write_journal(Path("t/d.journal.jsonl"), votes)
+    rows = read_rows("t")
+
+    winners = {row.id: (row.winner, [vote.winner for vote in rows.votes_by_debate[row.id]]) for row in rows.debates}
+    assert winners == {"c": ("tie", []), "d": ("pro", ["pro"] * 3)}
+    what = "In 1 debate a side conceded, and a judge voted for another winner than consensus (t/c.journal.jsonl is the "
+    assert f"{what}first): that vote does not count." in rows.notes
 
 
 def test_a_folder_in_which_no_debate_can_be_rated_has_tables(debate: Run) -> None:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import BriefSent
-from debate_orchestrator.core.phases import JUDGE, TIE, judge_seats
+from debate_orchestrator.core.events import BriefSent, EndedEarly
+from debate_orchestrator.core.phases import CONSENSUS, JUDGE, NO_DECISION, TIE, judge_seats
 from debate_orchestrator.reports.compare import has_speeches_of, indexes_of_judged
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -55,7 +55,7 @@ from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import quoted
 
 _SEATS: dict[str, Side] = {"a": "pro", "b": "con"}
-_WINNERS: dict[str, Winner] = {"a": "pro", "b": "con", TIE: "tie", "consensus": "tie"}
+_WINNERS: dict[str, Winner] = {"a": "pro", "b": "con", TIE: "tie", CONSENSUS: "tie"}
 
 
 class _Debate(NamedTuple):
@@ -70,6 +70,12 @@ class _Debate(NamedTuple):
     def winner(self) -> Winner | None:
         verdict = self.report.verdict
         return _WINNERS.get(verdict.winner or "") if verdict else None
+
+    @property
+    def is_overruled(self) -> bool:
+        """Whether a concession decided it as consensus, and a judge voted for another winner."""
+        verdict = self.report.verdict
+        return verdict is not None and "concession overrides the declared winner" in verdict.remarks
 
 
 class _Rejudging(NamedTuple):
@@ -126,8 +132,8 @@ def read_rows(folder: str) -> Rows:
     }
     ballots += _repeated(rejudgings, deciding)
     notes += [f"A journal is left out: {problem}" for problem in (*problems, *unusable)]
-    notes += [*_missing_notes(scheduled, debates), *_deciding_notes(deciding, rejudgings), *_changed_sides(run_debates)]
-    notes += numbered_names(names, by_path)
+    notes += [*_missing_notes(scheduled, debates), *_deciding_notes(deciding, rejudgings)]
+    notes += [*_weaknesses(run_debates, deciding), *numbered_names(names, by_path)]
     return Rows(debates.values(), ballots, notes)
 
 
@@ -240,13 +246,19 @@ def _debaters(debate: _Debate, seat: str) -> tuple[str, ...]:
     )
 
 
-def _changed_sides(debates: Sequence[_Debate]) -> Iterator[str]:
-    changed = [name_of(debate.path) for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
-    if changed:
-        yield (
-            f"In {plural(len(changed), 'debate')} a model took over a side from another ({changed[0]} is the first): "
-            "that side counts for no model."
-        )
+def _weaknesses(debates: Sequence[_Debate], deciding: Mapping[str, _Rejudging]) -> Iterator[str]:
+    changed = [debate for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
+    judgings = [deciding[debate.name].debate if debate.name in deciding else debate for debate in debates]
+    overruled = [judging for judging in judgings if judging.is_overruled]
+    ended = [debate for debate in debates if any(isinstance(entry.event, EndedEarly) for entry in debate.entries)]
+    for what, effect, concerned in (
+        ("a model took over a side from another", "that side counts for no model", changed),
+        ("a side conceded, and a judge voted for another winner than consensus", "that vote does not count", overruled),
+        ("the user ended the rounds early", "it is shorter than planned", ended),
+    ):
+        if concerned:
+            first = f"{name_of(concerned[0].path)} is the first"
+            yield f"In {plural(len(concerned), 'debate')} {what} ({first}): {effect}."
 
 
 def _debate_row(
@@ -320,18 +332,20 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
 
 
 def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> Iterator[BallotRow]:
-    """Every ballot of a journal that is valid, save pre-debate votes; all as the panel's own."""
+    """Every ballot of a journal that is valid, save pre-debate votes; all as the panel's own. A vote that a concession
+    overrules decides nothing."""
     turns = {turn.id: turn for turn in debate.report.turns}
     judge_names = _judge_names(debate, names)
     for vote in debate.report.votes:
         if vote.place == "start":
             continue
+        overruled = debate.is_overruled and vote.place == "final" and vote.counts_as not in (CONSENSUS, NO_DECISION)
         for turn_id, result in zip(vote.turns, (vote.original, vote.mirrored), strict=False):
             if result is not None:
                 yield BallotRow(
                     debate=debate_id,
                     judge=judge_names[turn_id],
-                    winner=_WINNERS.get(result.winner),
+                    winner=None if overruled else _WINNERS.get(result.winner),
                     scores=_scores(turns[turn_id]) if turn_id in turns else {},
                     round=vote.round,
                     final=vote.place == "final",

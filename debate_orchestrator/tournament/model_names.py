@@ -48,7 +48,7 @@ def numbered_names(names: Mapping[str, str], journals: Journals) -> Iterator[str
     cases = [
         f"{quoted(names[spec])} (first in {name_of(path)})"
         for spec, path in first_journals.items()
-        if shown[spec] in numbered
+        if shown[spec] in numbered and names[spec].startswith(shown[spec])
     ]
     if cases:
         order = "in the order in which their debates say that they were begun"

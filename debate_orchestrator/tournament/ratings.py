@@ -135,7 +135,7 @@ class _Votes(NamedTuple):
 
 
 def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
-    """The fit to the votes on these debates; None without a vote between known models. It needs the extra `tournament`.
+    """The fit to the votes on these debates; None without a vote on a rated one. It needs the extra `tournament`.
     Raises BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each resample fits them all; and
     if a single fit takes more than `_MAX_WORK`. Where all resamples would, fewer are taken."""
     try:
@@ -145,9 +145,9 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
         problem = "Ratings need libraries that are not installed here."
         raise BadSettings(problem, hint="pip install 'debate-orchestrator[tournament]'") from None
 
-    by_id = {debate.id: debate for debate in debates if debate.votes_are_usable}
+    by_id = {debate.id: debate for debate in debates if debate.rated}
     rated_votes = [(by_id[vote.debate], vote) for vote in votes if vote.debate in by_id and vote.winner is not None]
-    if len({name for debate, _ in rated_votes for name in (debate.pro, debate.con)}) < 2:
+    if not rated_votes:
         return None
     data = _as_numbers(rated_votes)
     model = _Model(data, *_identified(data))
@@ -357,7 +357,7 @@ def _strengths(
     votes, wins, losses = Counter[str](), Counter[str](), Counter[str]()
     for debate, vote in rated_votes:
         votes.update({str(debate.pro), str(debate.con)})
-        if debate.pro != debate.con and vote.winner != "tie":
+        if vote.winner != "tie":
             winner, loser = (debate.pro, debate.con) if vote.winner == "pro" else (debate.con, debate.pro)
             wins[str(winner)] += 1
             losses[str(loser)] += 1
@@ -396,7 +396,7 @@ class Ratings(NamedTuple):
 
     elo: tuple[EloRow, ...]
     fit: Fit | None
-    """None if no judge's vote is on record."""
+    """None if no judge's vote on a rated debate counts."""
     notes: tuple[str, ...]
     unranked: str = ""
     """Why no model is ranked; empty if any is."""
@@ -434,7 +434,7 @@ def rate(rows: Rows) -> Ratings:
 
 def _fit_notes(fit: Fit | None) -> Iterator[str]:
     if fit is None:
-        yield "No judge's vote is on record, so there are no Bradley-Terry strengths."
+        yield "No judge's vote on these debates counts, so there are no Bradley-Terry strengths."
         return
     if fit.groups > 1:
         yield (

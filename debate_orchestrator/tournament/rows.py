@@ -91,13 +91,10 @@ class DebateRow(FrozenModel):
 
     @property
     def rated(self) -> bool:
-        """Whether Elo may count it: complete and decided, between two different models that are known."""
-        return self.votes_are_usable and self.winner is not None and self.pro != self.con
-
-    @property
-    def votes_are_usable(self) -> bool:
-        """Whether its votes say anything of models: it is complete, both models are known, and no stand-in spoke."""
-        return self.complete and not self.rehearsed and None not in (self.pro, self.con)
+        """Whether ratings may count it and the votes on it: it is complete and decided, no stand-in spoke, and its two
+        models are known and different."""
+        models = {self.pro, self.con}
+        return self.complete and not self.rehearsed and self.winner is not None and len(models - {None}) == 2
 
 
 class BallotRow(FrozenModel):
@@ -241,7 +238,9 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
             "rating."
         )
     if alone := sum(debate.pro is not None and debate.pro == debate.con for debate in debates):
-        yield f"{_debates(alone)} between a model and itself and counted by side and judge, not in Elo."
+        yield (
+            f"{_debates(alone)} between a model and itself: counted by side, topic and judge, left out of every rating."
+        )
 
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:

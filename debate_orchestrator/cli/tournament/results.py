@@ -86,7 +86,7 @@ def _table(rated: Ratings, min_games: int) -> Iterator[str]:
     if rated.fit is None or not rows_to_show:
         return
     yield ""
-    yield "Bradley-Terry strength in log odds, 95 % interval; models whose intervals overlap share a rank"
+    yield "Bradley-Terry strength in log odds, 95 % interval; rank: 1 + the intervals wholly above"
     rows = [("rank", "strength", "low", "high", "votes", "model")]
     for strength in rated.fit.strengths:
         if games.get(strength.model, 0) >= min_games:
