@@ -6,13 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 import reading
+from corpus import for_each
+from debates import play_events
 from hostile_texts import NASTY
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from scripted_debates import FETCHED, Cast, check, checks, events, label, report, section
 
-from debate_orchestrator.core.events import EarlierDebate, Opened
+from debate_orchestrator.core.events import EarlierDebate, Opened, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import report_sections
@@ -248,6 +250,8 @@ def test_the_same_vendor() -> None:
         ("ollama:qwen3:8b", "ollama:hf.co/unsloth/Qwen3-8B-GGUF", "qwen"),
         ("ollama:kimi-k2", "openrouter:moonshotai/kimi-k2", "moonshotai"),
         ("ollama:meta-llama-3", "openrouter:meta-llama/llama-4", "meta-llama"),
+        ("ollama:gemini-3-pro-preview", "openrouter:google/gemini-3-pro", "google"),
+        ("ollama:hermes3", "openrouter:nousresearch/hermes-4", "nousresearch"),
         ("ollama:library/qwen3", "ollama:library/llama3", None),
         ("ollama:gpt4all", "openai:gpt-6", None),
         ("ollama:meta-math", "ollama:llama3", None),
@@ -255,6 +259,47 @@ def test_the_same_vendor() -> None:
     ):
         told = f"Judge is a model of the same vendor as Researcher A: “{vendor}”."
         assert warned(model, "anthropic:other" if vendor != "anthropic" else GPT, judge) == ((told,) if vendor else ())
+
+
+@for_each(
+    [
+        (
+            "ollama:llama3.1:8b",
+            "llama3.1:8b",
+            "ollama:llama3.1:70b",
+            "llama3.1:70b",
+            "of the same vendor",
+            "meta-llama",
+        ),
+        ("openai:x@http://one", r"C:\models\a.gguf", "openai:y@http://two", r"C:\models\b.gguf", "", ""),
+        ("openai:x@http://one", "default_model", "openai:y@http://two", "default_model", "", ""),
+        ("openai:x@http://one", "small.gguf", "openai:y@http://two", "small.gguf", "", ""),
+        ("openai:x@http://one", "default_model", "openai:y@http://one", "default_model", "", ""),
+        (
+            "openai:x@http://one",
+            "a.gguf",
+            "openai:y@http://one",
+            "a.gguf",
+            "the same model",
+            "openai:a.gguf@http://one",
+        ),
+        ("openai:x@http://one", OPUS, OPUS, "claude-opus-5-5", "", ""),
+        ("openai:x@http://one", "anthropic:x", OPUS, None, "", ""),
+        ("openai:latest", "gpt-6", "openai:gpt-6", "gpt-6", "the same model", GPT),
+        ("openrouter:auto", "google/gemini-3", "ollama:gemma3", "gemma3", "of the same vendor", "google"),
+    ]
+)
+def test_a_servers_name_for_its_model(
+    side: str, named_side: str, judge: str, named_judge: str | None, shared: str, what: str
+) -> None:
+    """It is read as a name of the server that gave it, compared with no other server's, and `default_model` is none."""
+    debate_events, named = play_events(cast=cast(side, "host", judge), rounds=1), {side: named_side, judge: named_judge}
+    for n, event in enumerate(debate_events):
+        if isinstance(event, Spoke | StructuredReplyGiven):
+            reply = event.reply.model_copy(update={"model": named.get(event.reply.spec)})
+            debate_events[n] = event.model_copy(update={"reply": reply})
+    conflicts = " ".join(conflicts_of_interest(fold(debate_events)))
+    assert (shared in conflicts and f"“{what}”" in conflicts) if shared else not conflicts
 
 
 def test_a_program_shows_no_arguments() -> None:

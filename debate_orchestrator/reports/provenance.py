@@ -461,8 +461,9 @@ def _kind(debate: DebateState) -> RunKind:
 
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers. Who
-    spoke in an earlier debate is said by its file alone, and a transcript names whom its author likes."""
-    stated = _by_seat(debate, lambda reply: (reply.spec, reply.model if model_spec.is_called(reply.spec) else None))
+    spoke in an earlier debate is said by its file alone, and a transcript names whom its author likes. The name that a
+    server gives its model is compared with names of the same server alone."""
+    stated = _by_seat(debate, lambda reply: (reply.spec, model_spec.answered_spec(reply.spec, reply.model)))
     speakers = {seat: _known_speakers(names) for seat, names in stated.items()}
     by_whom = ""
     if (earlier := debate.opened.earlier_debate) is not None:

@@ -24,14 +24,17 @@ _SPEAKERS: dict[str, Speaker] = {
 _RESELLERS = ("openrouter", "ollama")
 """Kinds that serve the models of many vendors. `vendor` says how each names the vendor of a model."""
 _VENDORS = {
-    "gpt-oss": "openai", "gemma": "google", "codegemma": "google", "medgemma": "google", "llama": "meta-llama",
+    "gpt-oss": "openai", "gemini": "google", "gemma": "google", "codegemma": "google", "medgemma": "google", "llama": "meta-llama",
     "codellama": "meta-llama", "meta-llama": "meta-llama", "mistral": "mistralai", "mixtral": "mistralai",
     "ministral": "mistralai", "magistral": "mistralai", "devstral": "mistralai", "codestral": "mistralai",
     "qwq": "qwen", "phi": "microsoft", "command": "cohere", "aya": "cohere", "granite": "ibm-granite",
-    "kimi": "moonshotai", "glm": "z-ai", "nemotron": "nvidia", "olmo": "allenai", "nous": "nousresearch", "yi": "01-ai",
+    "kimi": "moonshotai", "glm": "z-ai", "nemotron": "nvidia", "olmo": "allenai", "hermes": "nousresearch",
+    "nous": "nousresearch", "yi": "01-ai",
 }  # fmt: skip
 """First word, or first two, of the name of an open model to its vendor, as `openrouter` names it; other names begin
 with it."""
+_PLACEHOLDER = re.compile(r"(?:default|local|model|none|unknown|[\W_])+", re.I)
+"""A name by which a server tells nothing of the model that it runs, such as `default_model`."""
 
 
 def kind(spec: str) -> str:
@@ -79,6 +82,15 @@ def server(spec: str) -> str:
     """The server that answers the calls of a model: its kind, and of a server given by address also host and port."""
     _, address = split_address(rest(spec))
     return kind(spec) if address is None else f"{kind(spec)}@{urlsplit(address).netloc.lower()}"
+
+
+def answered_spec(spec: str, name: str | None) -> str | None:
+    """The spec of the model that answered by the word of its server, of the same kind and at the same address; None if
+    the name tells nothing, and of a program."""
+    if name is None or speaker(spec) != "model" or _PLACEHOLDER.fullmatch(name):
+        return None
+    _, address = split_address(rest(spec))
+    return f"{kind(spec)}:{name}" if address is None else f"{kind(spec)}:{name}@{address}"
 
 
 def vendor(spec: str) -> str:

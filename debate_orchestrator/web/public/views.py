@@ -47,15 +47,18 @@ def report_html(path: str) -> str:
 
 
 def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries without the names that servers give their models. Each name is replaced by the spec for which it
-    came first, so that the report still tells which seats have the same model."""
-    specs: dict[str, str] = {}
+    """The entries without the names that servers give their models. Each name is replaced by the model of the spec for
+    which it came first, so that the report still tells which seats have the same model."""
+    models: dict[str, str] = {}
     for entry in entries:
         reply = getattr(entry.event, "reply", None)
         if reply is None or reply.model is None:
             yield entry
         else:
-            renamed = reply.model_copy(update={"model": specs.setdefault(reply.model, reply.spec)})
+            answered = model_spec.answered_spec(reply.spec, reply.model)
+            model, _ = model_spec.split_address(model_spec.rest(reply.spec))
+            shown_model = models.setdefault(answered, model) if answered else None
+            renamed = reply.model_copy(update={"model": shown_model})
             yield entry._replace(event=entry.event.model_copy(update={"reply": renamed}))
 
 
