@@ -12,12 +12,13 @@ from journals import EARLIER
 from scripted_debates import entries, events, label, report_model, shipped_format
 from scripted_replies import advice, ballot, brief, dissent, final, issues
 
-from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Spoke
+from debate_orchestrator.core import rapporteur, tally
+from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import decision_brief, markdown
+from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.provenance import author_note
@@ -150,6 +151,50 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
     alone = play_events(script, rounds=2, cast=cast, issues=True, brief=True)
     for told in map(markdown.render, (model, build_report(entries(one_agent(alone))))):
         assert ("a seat of its own" in told) != ("one agent played both sides, the judge and the rapporteur" in told)
+
+
+def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
+    """A dissent record that a stand-in wrote beside a real judge does not count and says so. Page one says how sure the
+    rapporteur was before only where the same one wrote the brief, and what the debate changed only if it had advice."""
+    real, stand_in = "anthropic:claude-opus-5-5", "rehearse"
+    script = script_of(
+        _start_issues_rapporteur=issues(),
+        _start_advice_rapporteur=advice(),
+        _final_dissent_judge_1=dissent(),
+        _final_brief_rapporteur=brief(),
+        _final_brief_check_rapporteur={"findings": []},
+    )
+    seats = {"a": (real,), "b": (real,), "rapporteur": (real,)}
+    for writer, adviser in ((real, real), (stand_in, "openai:gpt-6"), (real, stand_in)):
+        cast = seats | {"judge": (writer, real)}
+        played = play_events(script, rounds=2, judges=2, cast=cast, issues=True, brief=True)
+        for n, event in enumerate(played):
+            if isinstance(event, StructuredReplyGiven) and event.turn_id == "start.advice.rapporteur":
+                reply = event.reply.model_copy(update={"spec": adviser})
+                played[n] = event.model_copy(update={"reply": reply})
+        model, counts = build_report(entries(played)), writer == real
+        text, html = markdown.render(model), page.render(model)
+        section = text.partition("## Dissent Record")[2].partition("\n## ")[0]
+        told = [line.text for line in announcements(fold(played)) if line.kind == "dissent"]
+        assert rapporteur.dissent_rows(fold(played)) == (dissent()["rows"] if counts else [])
+        assert told == [
+            "Dissent record: 1 disputed claim, 1 unresolved." if counts else "The dissent record is filler."
+        ]
+        assert ("Not counted: a stand-in." in section) == ("It is cheaper." not in section) == (not counts)
+        assert ("Still in dispute" in html) == ("### Still in Dispute" in text) == counts
+        for shown in (text, html):
+            assert ("(60 % before the debate)" in shown) == (adviser == real)
+            assert ("What the debate changed" in shown) == (adviser != stand_in)
+
+
+def test_a_debate_without_new_ground_says_why_it_ended() -> None:
+    """The head says after which round that was; a debate that had no round left did not end for it."""
+    ended = "The debate ended after round 1, in which most of its judges found no new ground."
+    for dry in (1, 2):
+        found = {f"_{n}_verdict_judge": ballot(7, 6, rounds=2, dry=n == dry) for n in (1, 2)}
+        model = adversarial(script_of(**found), rounds=2, until_no_new_ground=True)
+        assert (model.rounds_completed, ended in model.provenance) == (dry, dry == 1)
+        assert all((ended in told) == (dry == 1) for told in (markdown.render(model), page.render(model)))
 
 
 def test_how_firm_it_is() -> None:

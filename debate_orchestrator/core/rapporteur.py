@@ -108,11 +108,9 @@ def untouched_issues(debate: DebateState) -> tuple[str, ...]:
 
 
 def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
-    """The reply in which the rapporteur gave its advice before the debate; None if there is none (yet)."""
-    return next(
-        (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns_reached[reply.turn_id].after_rounds),
-        None,
-    )
+    """The reply in which the rapporteur gave its advice before the debate; None if there is none (yet) that counts."""
+    replies = (reply for reply in _replies(debate, DECISION_BRIEF) if not tally.is_uncounted(debate, reply))
+    return next((reply for reply in replies if not debate.turns_reached[reply.turn_id].after_rounds), None)
 
 
 def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
@@ -131,9 +129,11 @@ def decision_brief_findings(debate: DebateState) -> list[Any]:
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
+    """The rows of the dissent record; none of one that a stand-in wrote beside real judges."""
     slots = [slot for slot in debate.plan.sections.get(AFTER_ROUNDS, ()) if JUDGE in slot.phase.seats]
     replies = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
-    return [row for reply in replies if reply is not None for row in reply.data.get("rows") or ()]
+    counted = (reply for reply in replies if reply is not None and not tally.is_uncounted(debate, reply))
+    return [row for reply in counted for row in reply.data.get("rows") or ()]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:

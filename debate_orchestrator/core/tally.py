@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from debate_orchestrator.core.events import StructuredReplyGiven
+from debate_orchestrator.core.events import ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.phases import (
     AFTER_ROUNDS,
     BEFORE_ROUNDS,
@@ -37,6 +37,7 @@ from debate_orchestrator.core.verdict import (
     score_totals,
     without_stand_ins,
 )
+from debate_orchestrator.util import model_spec
 
 
 def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
@@ -121,6 +122,11 @@ def counts_stand_ins(debate: DebateState) -> bool:
     """Whether the votes of stand-ins count: in a debate that no one else judged, and in which no speaker conceded."""
     all_votes = [vote for slot_votes in debate.votes.values() for vote in slot_votes]
     return not debate.conceding_turns and only_stand_ins_voted(all_votes)
+
+
+def is_uncounted(debate: DebateState, reply: ReplyEvent) -> bool:
+    """Whether a stand-in wrote a reply, and those of stand-ins do not count."""
+    return model_spec.is_stand_in(reply.reply.spec) and not counts_stand_ins(debate)
 
 
 def _counted(debate: DebateState, votes: Sequence[Vote]) -> list[Vote]:

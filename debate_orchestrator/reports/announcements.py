@@ -334,7 +334,11 @@ def _announce_dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]
     """The count of the dissent record by status, without those of which there are none: beside a closing line with an
     unresolved question, "0 unresolved" would read as a contradiction."""
     reply = debate.structured_reply(turn.id)
-    if reply is not None and debate.format.is_dissent_record(turn.phase) and "rows" in reply.data:
+    if reply is None or not debate.format.is_dissent_record(turn.phase) or "rows" not in reply.data:
+        return
+    if _is_filler(debate, turn.id):
+        yield Announcement("dissent", "The dissent record is filler.", turn_id=turn.id)
+    else:
         rows = reply.data["rows"]
         counts = Counter(row.get("status") for row in rows)
         kinds = "".join(f", {counts[status]} {status}" for status in _STATUSES if counts[status])

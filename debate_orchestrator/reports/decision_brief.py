@@ -129,7 +129,7 @@ class DecisionBriefReport(Part):
     sure: int
     """The rapporteur's confidence, in percent."""
     sure_before: int | None = None
-    """The same of its advice before the debate; null if there is none."""
+    """The same of its advice before the debate; null if there is none, or another model gave it."""
     why_not_more: str
     """The reason that the rapporteur is not surer."""
     check_first: str = ""
@@ -164,7 +164,8 @@ class DecisionBriefReport(Part):
     trust: str
     """How far to trust the decision brief: what rests on memory, what was checked, and what is weakest."""
     changed: str = ""
-    """The changes that the debate made to the rapporteur's own advice; empty if the decision brief does not say."""
+    """The changes that the debate made to the rapporteur's own advice; empty if there was none, or the decision brief
+    does not say."""
     advice: str | None
     """The turn of that advice, which was given before the debate; null if there is none."""
     problems: tuple[str, ...] = Field(serialization_alias="shortcomings")
@@ -215,13 +216,16 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     fields = _sanitized(decision_brief.data)
     advice, verdict = fields["recommendation"], decision(debate)
     before, against = rapporteur.prior_advice(debate), _objections(fields)
-    sure_before = before.data.get("sure") if before else None  # a format may ask for other fields
+    is_same_author = before is not None and before.reply.spec == decision_brief.reply.spec
+    sure_before = before.data.get("sure") if before and is_same_author else None  # a format may ask for other fields
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
     return DecisionBriefReport(
         **{name: advice[name] for name in ("do", "sure", "check_first") if name in advice},
         **{
-            name: fields[name] for name in ("weighing", "would_change", "do_next", "trust", "changed") if name in fields
+            name: fields[name]
+            for name in ("weighing", "would_change", "do_next", "trust", *(["changed"] if before else []))
+            if name in fields
         },
         turn=decision_brief.turn_id,
         why_not_more=full_stop(advice["why_not_more"]),

@@ -120,7 +120,7 @@ class ReportModel(Part):
     """The rapporteur's advice; null if no decision brief was written (yet), or none can rest on the debate: see
     `why_no_winner`."""
     dissent: tuple[DisputedClaim, ...] | None
-    """The dissent record; null if there is none (yet)."""
+    """The dissent record; null if there is none (yet) that counts."""
     unresolved_questions: tuple[str, ...]
     """The unresolved questions of the final ballots, each once."""
     follow_up: tuple[FollowUp, ...]
@@ -165,8 +165,8 @@ class ReportModel(Part):
     """Turns after the last round that are neither a final vote nor a dissent record."""
     final_ballots: tuple[TurnReport, ...] = Field(exclude=True)
     """The final votes."""
-    dissent_turn: str = Field(default="", exclude=True)
-    """The turn of the dissent record."""
+    dissent_record: TurnReport | None = Field(default=None, exclude=True)
+    """The turn of the dissent record; null if there is none (yet)."""
     converged_again: str | None = Field(default=None, exclude=True)
     """The sentence that flags convergence after an intervention; None if there was none."""
     turn_places: dict[str, tuple[int, str]] = Field(exclude=True)
@@ -241,7 +241,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         judging=judging,
         votes=tuple(VoteReport.of(vote, judging.scales.max_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
-        dissent=tuple(_disputed_claims(dissent_record.fields or {}, debate.format.sides)) if dissent_record else None,
+        dissent=_disputed_claims(dissent_record, debate.format.sides),
         unresolved_questions=tuple(_unresolved_questions(counting)),
         follow_up=tuple(_follow_up(counting)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
@@ -254,7 +254,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         before=before,
         after=after,
         final_ballots=final_ballots,
-        dissent_turn=dissent_record.id if dissent_record else "",
+        dissent_record=dissent_record,
         converged_again=debate.format.announcements.converged_again if tally.rounds_converged_again(debate) else None,
         turn_places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
@@ -326,7 +326,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         shape=shape,
         mirrored=turn.mirrored,
         counted=counted if is_vote else None,
-        left_out=vote is not None and vote.left_out,
+        left_out=is_dissent_record and tally.is_uncounted(debate, reply_event) if vote is None else vote.left_out,
         parsed_ballot=parsed_ballot,
         words=entry.words if fields is None else _words(shape, fields),
         max_words=turn.phase.max_words,
@@ -445,11 +445,10 @@ def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | Non
     return VerdictReport(**{**dict(verdict), **values})
 
 
-def _disputed_claims(dissent_record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[DisputedClaim]:
-    for row in dissent_record["rows"]:
-        positions = {side: row[side] for side in sides if side in row}
-        claim, status, turns = row.get("claim", ""), row.get("status") or "", tuple(row.get("turns", ()))
-        yield DisputedClaim(claim=claim, positions=positions, status=status, turns=turns)
+def _disputed_claims(dissent_record: TurnReport | None, sides: Sequence[str]) -> tuple[DisputedClaim, ...] | None:
+    if dissent_record is None or dissent_record.left_out:
+        return None
+    return tuple(DisputedClaim.of(row, sides) for row in (dissent_record.fields or {})["rows"])
 
 
 def _unresolved_questions(final_ballots: Iterable[TurnReport]) -> list[str]:

@@ -3,9 +3,9 @@ Fields with `exclude` serve other types of file than JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
@@ -75,7 +75,7 @@ class TurnReport(Part):
     counted: bool | None = None
     """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
     left_out: bool = False
-    """Whether it is a stand-in's ballot that does not count."""
+    """Whether it is a stand-in's ballot or dissent record that does not count."""
     parsed_ballot: ParsedBallot | None = Field(default=None, exclude=True)
     """The content of the ballot."""
     words: int = 0
@@ -107,7 +107,7 @@ class TurnReport(Part):
 
     @property
     def left_out_note(self) -> str:
-        """The sentence beside a ballot that is left out; empty beside any other."""
+        """The sentence beside a turn that is left out; empty beside any other."""
         return f"{wording.LEFT_OUT.capitalize()}." if self.left_out else ""
 
     @property
@@ -269,6 +269,13 @@ class DisputedClaim(Part):
     """`unresolved`, `partially resolved` or `resolved by consensus`; empty if the format asks for none."""
     turns: tuple[str, ...]
     """The turns in which it was made and contested."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], sides: Sequence[str]) -> Self:
+        """The claim of a row of a dissent record."""
+        positions = {side: row[side] for side in sides if side in row}
+        status, turns = row.get("status") or "", tuple(row.get("turns", ()))
+        return cls(claim=row.get("claim", ""), positions=positions, status=status, turns=turns)
 
 
 class FollowUp(Part):

@@ -74,6 +74,8 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     if conceder and not (debate.conceding_turns or tally.deciding_conceders(debate)):
         held = f"where its judges held {debate.format.name_of(conceder)} to have given up"
         yield _info("concession", f"The debate ended after round {last}, {held}.")
+    if ended := wording.ended_without_new_ground(debate):
+        yield _info("no new ground", ended)
     yield from (_info("floor", text) for text in wording.user_event_sentences(debate))
 
 

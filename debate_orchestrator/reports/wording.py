@@ -232,6 +232,14 @@ def ended_early(debate: DebateState) -> str | None:
     return f"Ended early, after {slot.phase.title}{where}."
 
 
+def ended_without_new_ground(debate: DebateState) -> str | None:
+    """The sentence that says after which round most judges found no new ground; None if it did not end so."""
+    slot_id = schedule.no_new_ground_slot_id(debate)
+    slot = next((slot for slot in debate.plan.slots if slot.id == slot_id), None)
+    found = "in which most of its judges found no new ground"
+    return f"The debate ended after round {slot.round}, {found}." if slot else None
+
+
 LEFT_OUT = "not counted: a stand-in"
 FILLER = "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."
 

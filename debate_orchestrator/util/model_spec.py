@@ -24,12 +24,12 @@ _SPEAKERS: dict[str, Speaker] = {
 _RESELLERS = ("openrouter", "ollama")
 """Kinds that serve the models of many vendors. `vendor` says how each names the vendor of a model."""
 _VENDORS = {
-    "gpt-oss": "openai", "gemini": "google", "gemma": "google", "codegemma": "google", "medgemma": "google", "llama": "meta-llama",
-    "codellama": "meta-llama", "meta-llama": "meta-llama", "mistral": "mistralai", "mixtral": "mistralai",
-    "ministral": "mistralai", "magistral": "mistralai", "devstral": "mistralai", "codestral": "mistralai",
-    "qwq": "qwen", "phi": "microsoft", "command": "cohere", "aya": "cohere", "granite": "ibm-granite",
-    "kimi": "moonshotai", "glm": "z-ai", "nemotron": "nvidia", "olmo": "allenai", "hermes": "nousresearch",
-    "nous": "nousresearch", "yi": "01-ai",
+    "gpt-oss": "openai", "gemini": "google", "gemma": "google", "codegemma": "google", "medgemma": "google",
+    "llama": "meta-llama", "codellama": "meta-llama", "meta-llama": "meta-llama", "mistral": "mistralai",
+    "mixtral": "mistralai", "ministral": "mistralai", "magistral": "mistralai", "devstral": "mistralai",
+    "codestral": "mistralai", "qwq": "qwen", "phi": "microsoft", "command": "cohere", "aya": "cohere",
+    "granite": "ibm-granite", "kimi": "moonshotai", "glm": "z-ai", "nemotron": "nvidia", "olmo": "allenai",
+    "hermes": "nousresearch", "nous": "nousresearch", "yi": "01-ai",
 }  # fmt: skip
 """First word, or first two, of the name of an open model to its vendor, as `openrouter` names it; other names begin
 with it."""
