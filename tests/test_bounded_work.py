@@ -21,7 +21,7 @@ from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import escapes, sanitize, yaml
 from debate_orchestrator.util.errors import DebateError
-from debate_orchestrator.util.redact import Redactor, StreamRedactor
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, secrets
 
 START = fold([opened()])
 
@@ -167,6 +167,17 @@ def test_a_long_speech_is_read_once(piece: str) -> None:
     some, more = (calls(lambda n=n: read(n)) for n in (1_000, 4_000))
     assert more < 5 * some
     read(6 * replies.MAX_SIZE)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "piece", ["PASS PHRASE ", "Pass-Phrase-", "aBCd-", "PASSphrase", "1T2-", ";KEY='", "; ", "_KEY_"]
+)
+def test_a_variable_is_read_once(piece: str) -> None:
+    """Whether a long value is a key, and a long name that of one, is found out in work that grows with it."""
+    for value in (as_long(piece), f"{as_long(piece)}!"):
+        for name in ("A_KEY", value):
+            assert len({*secrets(name, value)}) < 3
 
 
 @pytest.mark.timeout(60)

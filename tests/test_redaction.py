@@ -193,11 +193,11 @@ NO_SECRETS = [
     ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/.config/gcloud/key-2026.json"), ("A_KEY", "~/keys/id_25519"),
     ("A_KEY", "prod-db-main.eu-west-1"), ("A_TOKEN", "gpt-4o-mini-2024-07-18"), ("A_TOKEN", "claude-opus-5"),
     ("A_SECRET", "projects/my-project-123456/secrets/db/versions/12"), ("A_KEY", "https://sso.example/oauth2/v2.0"),
-    ("TOKEN_FILE", "ghp_0123456789abcdefgh"), ("SECRET_NAME", "7f1e2a3b4c5d4e7f8091"), ("PWD", "7f1e2a3b4c5d4e7f8091"),
+    ("TOKEN_FILE", "ghp_0123456789abcdefgh"), ("KEY_BINDINGS", "ctrl4a5b6c7d"), ("PWD", "7f1e2a3b4c5d4e7f8091"),
     ("REDIS_URL", "redis://default:password@cache-1:6379"), ("GIT_REMOTE", "ssh://deploy-user-1@git.example/x"),
     ("A_KEY", ""), ("A_KEY", " \n"), ("A_PASSWORD", "ask me at the meeting at 10"), ("KEY_ID", "AKIA0123456789AB"),
-    ("A_TOKEN_KIND", "GitHub-iPhone-macOS-OAuth2"), ("SSH_AUTH_SOCK", "/tmp/XyZ12aBcDe/a.47"),
-    ("CONNECTION", "Endpoint=sb://bus-1.example/;SharedAccessKeyName=RootManageSharedAccessKey;Key=none"),
+    ("A_TOKEN", "GitHub-macOS-OAuth2"), ("SORT_KEY", "2026-01-02T03:04:05Z"), ("TOKEN_LIMIT_POLICY", "max_tokens=4096"),
+    ("CONNECTION", "Endpoint=sb://bus-1.example/;SharedAccessKeyName=RootManage;Signature=Researcher2026b"),
 ]  # fmt: skip
 
 
@@ -222,9 +222,11 @@ SECRETS = [
     ("GIT_REMOTE", "https://ghp_1a2b3c4d5e6f@git.example", "ghp_1a2b3c4d5e6f"),
     *((name, key, key) for name, key in (
         ("AWS_SECRET_ACCESS_KEY", "/FvafhdZ3xQm+7LpT9wK1sYb/Rc5Vn2Hj8Gd4U"), ("A_TOKEN", "glpat-ZtWE-yFlcDWg_Wlo_VU5"),
-        *((name, "7f1e2a3b4c5d4e7f8091") for name in ("A_BEARER_TOKEN_BEDROCK", "SECRET_KEY_BASE", "API_TOKEN_2_PROD")),
+        *((name, "7f1e2a3b4c5d4e7f8091") for name in ("A_BEARER_TOKEN_BEDROCK", "SECRET_KEY_BASE", "APITOKEN_V2_PROD")),
     )),
-    ("STORAGE", "AccountName=me;AccountKey=Zk9pQ4rT7vW2yB5dF8h==;EndpointSuffix=x.net", "Zk9pQ4rT7vW2yB5dF8h=="),
+    ("STORAGE", "Name=me;Pwd={Xk9-p;4rTW2y};Encrypt=True;", "Xk9-p;4rTW2y"),
+    *(("STORAGE", f"Name=me;{field.replace('SAID', 'Xk9%2Bp4rTW2y')};A=b", "Xk9%2Bp4rTW2y") for field in (
+        "AccountKey=SAID", "Password=a, SAID", "password = 'SAID'", "AccessSignature=sv=21&sig=SAID")),
     ("DATABASE_URL", "postgres://me:p%40ss%2Dword@host", "p@ss-word"), ("ALL_PROXY", "u:p4ssword@proxy:8", "p4ssword"),
 ]  # fmt: skip
 

@@ -39,31 +39,27 @@ _SHORTEST_WORD = 16
 """The same for a key of letters alone."""
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
 """Variables of keys for models, before the registry of providers is imported (see `add_variables`)."""
-_LONG_WORDS, _SHORT_WORDS = "KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", "PAT|PWD|JWT|AUTH"
-_ABOUT_KEYS = "FILE|PATH|DIR|NAME|ALIAS|ID|ARN|FINGERPRINT|SOCK"
-_NAMED_LIKE_KEYS = re.compile(
-    rf"(?:{_LONG_WORDS}|_(?:{_SHORT_WORDS}))S?(?:_?\d+)?\Z"
-    rf"|(?:\A|_)(?:{_LONG_WORDS}|{_SHORT_WORDS})S?\d*_(?!(?:\w*_)?(?:{_ABOUT_KEYS})S?\Z)",
-    re.I,
-)
-"""Names that end in such a word, and those that have one before what does not say that the value is about a key."""
+_WORDS = "KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL"
+_WHICH = "PROD|PRODUCTION|STAGING|DEV|TEST|LIVE|CI|OLD|NEW|BASE|BEDROCK"
+_NAMED_LIKE_KEYS = re.compile(rf"(?:{_WORDS}|_PAT|_PWD|_JWT|_AUTH)S?(?:_?V?\d+|_(?:{_WHICH}))*\Z", re.I)
+"""Names that end in such a word, or in one and which key of several it is."""
 _LOGIN = re.compile(r"(?:\A|://|\s)([^/\s:@]*)(?::([^/\s]*))?@")
 """User and password in an address."""
-_FIELD = re.compile(rf"(?:\A|;)\s*\w*(?:{_LONG_WORDS}|PWD|SIGNATURE)\s*=\s*([^;]+)", re.I)
-"""A field of a connection string, as in `;AccountKey=KEY`."""
+_FIELD = re.compile(rf"""(?:\A|;)\s*\w*(?:{_WORDS}|PWD|ACCESSSIGNATURE)\s*=\s*("[^"]*|'[^']*|{{[^}}]*|[^;]*)""", re.I)
+"""A field of a connection string, as in `;AccountKey=KEY` and `;Password="KEY"`."""
 _PLACEHOLDERS = {"lm-studio", "no-key", "no-key-required", "not-needed", "not-required", "sk-no-key-required"}
 """The placeholder for a key if a server wants none."""
-_LETTERS = r"(?=[A-Za-z]{1,20}(?![A-Za-z]))[A-Z]*[a-z]*(?:[A-Z]+[a-z]{2,})*[A-Z]*"
-"""Letters of a word: their case changes only as in `GitHub`, `eBay` and `macOS`."""
-_WORD = rf"(?:{_LETTERS}\d{{0,3}}|\d+[a-z]{{0,2}})"
-_NAMES = rf"(?:~|{_WORD})?(?:[-_.,:/@+ ]+{_WORD})*[-_.,:/ ]*"
+_WORD = r"(?:[A-Za-z]{1,20}\d{0,3}|\d+(?:[a-z]{0,2}|T\d+|Z))"
+_MIXED_CASE = r"(?!.*[a-z][A-Z]+[a-z](?![a-z]))"
+"""Not where the case of letters changes other than in `GitHub`, `eBay` and `macOS`."""
+_NAMES = rf"{_MIXED_CASE}(?:~|{_WORD})?(?:[-_.,:/@+ ]+{_WORD})*[-_.,:/ ]*"
 _ORDINARY = re.compile(rf"{_NAMES}|\w+://\S*|[A-Za-z]:\\\S*|.*\s.*", re.S)
 """Names of hosts, models, files and versions (`eu-west-1`, `gpt-5.1`, `2026-01-02`), paths of such names, addresses,
 sentences."""
 _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\n""")
 """The text between the words of a value, also of one in JSON."""
-_AFTER_NAME = re.compile(r"[:=&]+")
-"""The text between names and values within a word, as in `session=KEY`."""
+_BETWEEN_PARTS = re.compile(rf"(?:[:=&]|{_BETWEEN.pattern})+")
+"""The same, and the text between names and values within a word, as in `session=KEY`."""
 
 _FIRST_COMMENTS = re.compile(r"(?:(?:#.*)?\n)*")
 """The comments with which a YAML file begins."""
@@ -99,26 +95,26 @@ def secrets(name: str, value: str) -> Iterator[str]:
             yield from filter(_may_be_key, (password, unquote(password)))
             yield from filter(_looks_random, (user, unquote(user)))
     if ";" in value:
-        yield from filter(_looks_random, map(str.strip, _FIELD.findall(value)))
+        for field in _FIELD.findall(value):
+            yield from _random_in(field.strip("\"'{ "))
     if _KEYS.fullmatch(name) or name in _key_variables:
         yield from _keys_in(value)
     elif name.upper().endswith("_CUSTOM_HEADERS"):
         for line in value.splitlines():
             yield from _keys_in(line.partition(":")[2])
     elif _NAMED_LIKE_KEYS.search(name):
-        yield from filter(_looks_random, {value.strip(), *_BETWEEN.split(value), *_named_keys(value)})
+        yield from _random_in(value)
 
 
 def _keys_in(value: str) -> Iterator[str]:
     """A value that holds a key, and each of its words, such as the key in `Bearer KEY` or in `session=KEY`."""
     yield from filter(_may_be_key, {value.strip(), *_BETWEEN.split(value)})
-    yield from _named_keys(value)
+    yield from _random_in(value)
 
 
-def _named_keys(value: str) -> Iterator[str]:
-    """The parts of words that look like keys, without names before them."""
-    for word in _BETWEEN.split(value):
-        yield from filter(_looks_random, _AFTER_NAME.split(word))
+def _random_in(value: str) -> Iterator[str]:
+    """What looks like a key of a value, its words, and the parts of these words."""
+    yield from filter(_looks_random, {value.strip(), *_BETWEEN.split(value), *_BETWEEN_PARTS.split(value)})
 
 
 def _may_be_key(value: str) -> bool:
