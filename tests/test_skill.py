@@ -193,23 +193,34 @@ if [ "$2 $3" = "-m venv" ]; then
   printf '#!/bin/sh\\n[ "$2" = -c ] && exec test -x "${{0%%/*}}/debate"\\n%s\\n' '{pip}' > "$4/bin/python"
   printf '#!/bin/sh\\necho it ran: $*\\n' > "$4/debate"
   chmod +x "$4/bin/python" "$4/debate"
-fi
+elif [ "$2" = -c ]; then echo cpython-311; fi
 """
 """A `python3` whose environments have this pip."""
 
 
 def test_the_launcher_tells_what_it_installs(tmp_path: Path) -> None:
-    """The first run installs the checkout and says so on stderr alone; the second runs it in silence. It is installed
-    again where the Python that it was installed for is gone."""
-    python = PYTHON.format(pip='mv "${0%/*}/../debate" "${0%/*}/debate"')
-    first = launched(ROOT / "bin" / "debate", tmp_path, python=python)
-    second = launched(ROOT / "bin" / "debate", tmp_path)
+    """The first run installs the checkout and says so on stderr alone, also through a link, past a command that does
+    not start and where pip's settings say `user`; the second runs it in silence. It is installed again where the Python
+    that it was installed for is gone, and beside that for another Python of a machine with the same home."""
+    python = PYTHON.format(pip='case "$*" in *--no-user*) mv "${0%/*}/../debate" "${0%/*}/debate";; esac')
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "debate").write_text("#!/gone/python\n")
+    (tmp_path / "bin" / "debate").chmod(0o755)
+    (tmp_path / "one").symlink_to(ROOT / "bin" / "debate")
+    (tmp_path / "two").symlink_to(SKILL / "scripts" / "debate")
+    first, second = launched(tmp_path / "one", tmp_path, python=python), launched(tmp_path / "two", tmp_path)
     [environment] = (link for link in (tmp_path / ".cache" / "debate-orchestrator").iterdir() if link.is_symlink())
     (environment / "bin" / "python").unlink()
     (environment / "bin" / "python").symlink_to("/gone")
     third = launched(ROOT / "bin" / "debate", tmp_path, python=python)
+    (environment / "bin" / "python").rename(tmp_path / "python")  # on the other machine it does not start
+    other = launched(ROOT / "bin" / "debate", tmp_path, python=python.replace("311", "312"))
+    (tmp_path / "python").rename(environment / "bin" / "python")
+    back = launched(ROOT / "bin" / "debate", tmp_path, python="#!/bin/sh\nexit 1\n")
 
-    assert {ran.stdout for ran in (first, second, third)} == {"it ran: --version\n"}
+    assert (other.stderr.splitlines()[-1], back.stderr) == ("debate: installed", "")
+    assert environment.is_symlink() and (environment / "bin" / "python").exists()
+    assert {ran.stdout for ran in (first, second, third, other, back)} == {"it ran: --version\n"}
     assert first.stderr.splitlines()[0].startswith("debate: installing the command, once")
     assert first.stderr.splitlines()[-1] == "debate: installed"
     assert second.stderr == ""
