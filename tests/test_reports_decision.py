@@ -13,14 +13,14 @@ from scripted_debates import entries, events, label, report_model, shipped_forma
 from scripted_replies import advice, ballot, brief, dissent, final, issues
 
 from debate_orchestrator.core import rapporteur, tally
-from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Event, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import decision_brief, markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
-from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 from debate_orchestrator.reports.provenance import author_note
 from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.verdict_text import first_screen, remarks, who_argued_better
@@ -153,9 +153,20 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
         assert ("a seat of its own" in told) != ("one agent played both sides, the judge and the rapporteur" in told)
 
 
+def written_by(spec: str, turn: str, played: list[Event]) -> list[Event]:
+    """The same events with that author of the reply to a turn."""
+    return [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})})
+        if isinstance(event, StructuredReplyGiven) and event.turn_id == turn
+        else event
+        for event in played
+    ]
+
+
 def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
-    """A dissent record that a stand-in wrote beside a real judge does not count and says so. Page one says how sure the
-    rapporteur was before only where the same one wrote the brief, and what the debate changed only if it had advice."""
+    """A dissent record or a brief that a stand-in wrote beside a real judge does not count, and that is said. Page one
+    says how sure the rapporteur was before only where the same one wrote the brief, and what the debate changed only if
+    there was advice before it."""
     real, stand_in = "anthropic:claude-opus-5-5", "rehearse"
     script = script_of(
         _start_issues_rapporteur=issues(),
@@ -168,10 +179,7 @@ def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
     for writer, adviser in ((real, real), (stand_in, "openai:gpt-6"), (real, stand_in)):
         cast = seats | {"judge": (writer, real)}
         played = play_events(script, rounds=2, judges=2, cast=cast, issues=True, brief=True)
-        for n, event in enumerate(played):
-            if isinstance(event, StructuredReplyGiven) and event.turn_id == "start.advice.rapporteur":
-                reply = event.reply.model_copy(update={"spec": adviser})
-                played[n] = event.model_copy(update={"reply": reply})
+        played = written_by(adviser, "start.advice.rapporteur", played)
         model, counts = build_report(entries(played)), writer == real
         text, html = markdown.render(model), page.render(model)
         section = text.partition("## Dissent Record")[2].partition("\n## ")[0]
@@ -185,6 +193,10 @@ def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
         for shown in (text, html):
             assert ("(60 % before the debate)" in shown) == (adviser == real)
             assert ("What the debate changed" in shown) == (adviser != stand_in)
+    model = build_report(entries(written_by(stand_in, "final.brief.rapporteur", played)))
+    assert "Not counted, since a stand-in wrote it: the decision brief." in model.provenance
+    assert model.decision_brief is None and "Recommendation" not in summary_line(model, None)
+    assert "## Decision Brief" not in markdown.render(model) and "% sure" not in page.render(model)
 
 
 def test_a_debate_without_new_ground_says_why_it_ended() -> None:

@@ -210,8 +210,9 @@ def decision_brief_turns(debate: DebateState) -> Collection[str]:
 
 
 def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
+    """The decision brief; None if there is none (yet) that counts."""
     decision_brief = rapporteur.decision_brief(debate)
-    if decision_brief is None:
+    if decision_brief is None or tally.is_uncounted(debate, decision_brief):
         return None
     fields = _sanitized(decision_brief.data)
     advice, verdict = fields["recommendation"], decision(debate)

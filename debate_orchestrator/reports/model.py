@@ -117,8 +117,8 @@ class ReportModel(Part):
     issues: IssuesReport | None = None
     """The list of issues; null if none was drawn up (yet)."""
     decision_brief: DecisionBriefReport | None = Field(default=None, serialization_alias="brief")
-    """The rapporteur's advice; null if no decision brief was written (yet), or none can rest on the debate: see
-    `why_no_winner`."""
+    """The rapporteur's advice; null if no decision brief that counts was written (yet), or none can rest on the
+    debate: see `why_no_winner`."""
     dissent: tuple[DisputedClaim, ...] | None
     """The dissent record; null if there is none (yet) that counts."""
     unresolved_questions: tuple[str, ...]

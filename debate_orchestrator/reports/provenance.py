@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import schedule, speech_rules, tally
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.decision import arguing_sides, seats_of, speakers_by_seat, specs_by_seat
 from debate_orchestrator.core.events import EarlierDebate, Spoke
 from debate_orchestrator.core.phases import CLERK, CONSENSUS, DECISION_BRIEF, JUDGE, RAPPORTEUR
@@ -59,6 +59,8 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         yield _warning("rehearsed", f"Not counted, since stand-ins cast them: the votes of {name}.")
     if rounds := [str(n) for n in sorted(debate.judged_rounds) if tally.is_left_out(debate, n)]:
         yield _warning("rehearsed", f"Not counted, since stand-ins alone judged: round {', '.join(rounds)}.")
+    if (brief := rapporteur.decision_brief(debate)) and tally.is_uncounted(debate, brief):
+        yield _warning("rehearsed", "Not counted, since a stand-in wrote it: the decision brief.")
     for note in debate.notes:
         if note.note == "estimate":
             yield _warning("estimate", f"The real cast would take: {note.detail}.")
