@@ -22,8 +22,9 @@ from debate_orchestrator.util import sanitize
 
 MAX_LENGTH = 5_000_000
 """Characters of a page that are read."""
-_META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
-_COMMENT = re.compile(rb"<!(?=--).*?(?:-->|\Z)", re.DOTALL)
+_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
+_DECLARED = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
+"""What is meant where a `meta` element, which was read as ASCII, names these encodings."""
 _DATE = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _DATES = (
     "article:published_time", "datepublished", "citation_publication_date", "dc.date.issued", "dc.date", "date",
@@ -110,7 +111,7 @@ def html_page(body: bytes, charset: str) -> Page:
     """A page of HTML. Raises Unreadable where elements are nested too deep: the parser drops all that follows."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
-    text = decode(body, charset)[:MAX_LENGTH].translate(_WITHOUT_ANY_SENTINEL)
+    text = decode(body, charset, _declared(body))[:MAX_LENGTH].translate(_WITHOUT_ANY_SENTINEL)
     parser = html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
     )
@@ -342,20 +343,34 @@ def _spaced(text: str | None, is_preformatted: bool) -> str:
     return text or "" if is_preformatted else re.sub(r"\s+", " ", text or "")
 
 
-def decode(body: bytes, charset: str) -> str:
+def decode(body: bytes, charset: str, declared: str = "") -> str:
     """A page's text by its byte order mark, the server, the page, as UTF-8, or as Windows-1252, which fits all. The
     names of encodings mean what they mean to browsers."""
     import webencodings  # type: ignore[import-untyped]
 
-    encoding = webencodings.lookup(charset)
-    if encoding is None and (declared := _META.search(_COMMENT.sub(b"", body[:2048]))):
-        encoding = webencodings.lookup(declared[1].decode("ascii"))
-        if encoding and encoding.name.startswith("utf-16"):  # ASCII was read, so it is not
-            encoding = webencodings.UTF8
+    encoding = webencodings.lookup(charset) or webencodings.lookup(declared)
     if encoding is None:
         try:
             return body.decode("utf-8-sig")
         except UnicodeDecodeError:
             encoding = webencodings.lookup("windows-1252")
+    if encoding.name == "gbk":
+        encoding = webencodings.lookup("gb18030")  # with characters of four bytes
     text: str = webencodings.decode(body, encoding)[0]
     return text
+
+
+def _declared(body: bytes) -> str:
+    """The encoding that the first `meta` element with a known one names; "" if there is none."""
+    import webencodings
+    from lxml import etree
+
+    head = etree.HTML(b"<html>" + body[:2048], etree.HTMLParser(encoding="iso-8859-1"))
+    for meta in head.iter("meta"):
+        name: str = meta.get("charset", "")
+        if not name and meta.get("http-equiv", "").lower() == "content-type":
+            name = "".join(_CHARSET.findall(meta.get("content", ""))[:1])
+        if encoding := webencodings.lookup(name):
+            name = encoding.name
+            return _DECLARED.get(name, name)
+    return ""
