@@ -43,8 +43,8 @@ _MODEL_TAGS = (
     ),
     # Kimi
     ("kimi", r"◁\s{0,8}think(?:ing)?\s{0,8}▷", r"◁\s{0,8}/\s{0,8}think(?:ing)?\s{0,8}▷"),
-    # Magistral, and what llama.cpp's command prints
-    ("square", r"(?-i:\[THINK(?:ING)?\])|\[start thinking\]", r"(?-i:\[/THINK(?:ING)?\])|\[end thinking\]"),
+    # Magistral
+    ("square", r"(?-i:\[THINK(?:ING)?\])", r"(?-i:\[/THINK(?:ING)?\])"),
     # gpt-oss, Solar
     (
         "channel",
@@ -71,11 +71,11 @@ _END_OF_MESSAGE = re.compile(
 """The tokens with which models end a message, where a server shows them."""
 _REASONING_IN_WORDS = re.compile(
     r"\s*(?:(?:(?:assistant)?(?:analysis|commentary)(?=[^\s:]).*?)?assistantfinal"
-    r"|Thinking\.\.\.\n.*?\n\.\.\.done thinking\.(?!\S))",
+    r"|Thinking\.\.\.\n.*?\n\.\.\.done thinking\.(?!\S)|\[Start thinking\]\n.*?\n\[End thinking\](?!\S))",
     re.DOTALL,
 )
-"""What is left of the channels of gpt-oss where a server drops the tokens, and what `ollama run` prints."""
-_OPEN_REASONING_IN_WORDS = re.compile(r"\s*(?:analysis(?=[^\s:.,])|Thinking\.\.\.\n).*", re.DOTALL)
+"""What is left of the channels of gpt-oss where a server drops the tokens; what `ollama run` and llama.cpp print."""
+_OPEN_REASONING_IN_WORDS = re.compile(r"\s*(?:analysis(?=[^\s:.,])|Thinking\.\.\.\n|\[Start thinking\]\n).*", re.DOTALL)
 """The same without its end. A speech may begin so."""
 _ANSWER = re.compile(
     r"\s*<(?:(answer|response)>(?!.*<\1>)(?P<text>.*)</\1>|\|(?:START_RESPONSE|begin_of_solution)\|>(?P<rest>.*))\s*",

@@ -37,7 +37,8 @@ from debate_orchestrator.util.sanitize import sanitize
 
 _WORD = re.compile(r"[^\W_]+")
 _REPLY_CODE = re.compile(
-    r"[ \xa0]{0,2}(?:\*\*\[\w{1,12}\]\*\*|\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?\Z"
+    r"[ \xa0]{0,2}(?:\*\*\[\w{1,12}\]\*\*|\[\w{1,12}\]|`\[\w{1,12}\]`|\\\[\w{1,12}\\\])\.?(?P<emphasis>[*_]{0,3})\.?"
+    r"(?P<tag>\s*</(?:answer|response)>)?\Z"
 )
 """A possible reply code, at the end of a speech."""
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
@@ -175,10 +176,12 @@ def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply:
 def without_code(debate: DebateState, text: str) -> str:
     """A speech without what may be the code of its turn, after a reserved line at its end."""
     spoken, lines = without_end_of_message(sanitize(text)).rstrip(), debate.format.reserved_lines
-    bare = _REPLY_CODE.sub(r"\g<emphasis>", spoken)
+    code = _REPLY_CODE.search(spoken)
+    bare = spoken[: code.start()] + code["emphasis"] if code else spoken
     sentences = (line.removesuffix(".") for line in (lines.concede, lines.decline))
-    last = _last_line(bare).casefold()
-    return bare if any(sentence.casefold() in last for sentence in sentences) else text
+    if not any(sentence.casefold() in _last_line(bare).casefold() for sentence in sentences):
+        return text
+    return bare + (code["tag"] or "") if code else bare
 
 
 class IgnoredLine(NamedTuple):

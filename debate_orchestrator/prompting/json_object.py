@@ -47,7 +47,7 @@ _COMMAND_OR_WORD = re.compile(_BACKSLASH.format(
     r"(?:n(?:cong|e|eg|exists|i|less|mid|ot|parallel|sim|su[bp]set|u)|t(?:an|au|o|op))(?![A-Za-z])"
 ))  # fmt: skip
 """One before a command whose rest may be a word. It is a command only in a text with a formula."""
-_FORMULA = re.compile(r"(?<!\w)\$\$?(?![\d$])[^$]+\$|\\[(\[]")
+_FORMULA = re.compile(r"\$[^$]+\$|\\(?:[(\[]|begin\{)")
 
 
 class OnlyPrivateReasoning(ValueError):
@@ -180,9 +180,10 @@ def _is_alone(text: str, objects: list[_Span], start: int, stop: int) -> bool:
         return True
     if (before and after.startswith((",", "]", "}"))) or (_BRACE_OR_KEY.search(before) and _BRACE_OR_KEY.search(after)):
         return False
-    if before.count("{") > before.count("}") and end.endswith((":", ",", "[", "(")):
-        return False
     is_new_paragraph = "\n\n" in text[len(before) : start].replace("\r", "")
+    signs = ('":', "':", ",", "[", "(") if is_new_paragraph else (":", ",", "[", "(")
+    if before.count("{") > before.count("}") and end.endswith(signs):
+        return False
     goes_on = not is_new_paragraph and any(_GOES_ON.search(line) for line in (before, end))
     return not goes_on or len(_BRACE_OR_KEY.findall(before)) < 2
 
@@ -245,8 +246,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
 # Repairs
 
 _CONSTANTS = {"None": "null", "True": "true", "False": "false", "null": "null", "true": "true", "false": "false"}
-_SPACE = re.compile(r"\s*+")
-_SPACE_OR_COMMENTS = {mark: re.compile(rf"(?:\s++|(?://|\#)[^\n{{}}{mark}]*+(?=\n))*+") for mark in ('"', "'")}
+_SPACE = {mark: re.compile(rf"(?:\s++|(?://|\#)[^\n{{}}{mark}]*+(?=\n))*+") for mark in ('"', "'")}
 """White space, and comments without that mark up to the end of their lines."""
 _TOKEN = re.compile(
     r"(?P<sign>[{}\[\]:,])|(?P<word>[^\W\d]\w*+)"
@@ -294,7 +294,7 @@ def _repaired_json(text: str) -> str | None:
 def _tokens(text: str, mark: str) -> list[_Token] | None:
     """The tokens of an object whose texts are between such marks; None if something else is in it."""
     tokens, index = list[_Token](), 0
-    while (start := _after_space(text, index, _SPACE_OR_COMMENTS[mark])) < len(text):
+    while (start := _after_space(text, index, mark)) < len(text):
         after_break = "\n" in text[index:start]
         if text[start] == mark:
             end = _end_of_text(text, start + 1, mark)
@@ -311,9 +311,9 @@ def _tokens(text: str, mark: str) -> list[_Token] | None:
     return tokens
 
 
-def _after_space(text: str, index: int, space: re.Pattern[str] = _SPACE) -> int:
-    found = space.match(text, index)
-    return found.end() if found else index
+def _after_space(text: str, index: int, mark: str) -> int:
+    space = _SPACE[mark].match(text, index)
+    return space.end() if space else index
 
 
 def _end_of_text(text: str, index: int, mark: str) -> int | None:
@@ -321,7 +321,7 @@ def _end_of_text(text: str, index: int, mark: str) -> int | None:
     key = re.compile(rf"{mark}[^{mark}\\\n]{{1,{_KEY_LENGTH}}}{mark}\s*+:")
     for place in re.compile(rf"\\.|{mark}", re.DOTALL).finditer(text, index):
         if place[0] == mark:
-            after = _after_space(text, place.end())
+            after = _after_space(text, place.end(), mark)
             if text[after : after + 1] in set(",:]}") or ("\n" in text[place.end() : after] and key.match(text, after)):
                 return place.start()
     return None

@@ -158,6 +158,11 @@ def test_only_the_code_of_the_turn_decides() -> None:
                 assert not decides(wrong), wrong
 
 
+def speech_of(event: Spoke | Declined) -> str:
+    """What others hear of it, in capitals."""
+    return speech_rules.visible_speech(apply(START, event), START.due[0]).text.upper()
+
+
 @for_each(
     [
         "**LINE [CODE]**",
@@ -193,7 +198,9 @@ def test_a_code_survives_how_models_write(form: str) -> None:
         alone = said.removeprefix("You are right.\n\n")
         for before in ("<|channel|>final<|message|>", "[THINK]Hm.[/THINK]", "analysisWe.assistantfinal"):
             assert decides(f"{before}{alone}"), before
-        assert CODE.text not in speech_rules.visible_speech(apply(START, event), START.due[0]).text.upper()
+        answer = with_code(f"<think>\nHm.\n</think>\n<answer>\n{said.partition('<')[0]}\n</answer>")
+        assert answer is not None and CODE.text not in speech_of(answer)
+        assert CODE.text not in speech_of(event)
 
 
 @for_each(

@@ -41,7 +41,6 @@ PAIRS = {
     "hidden": ("<thi\u200bnk>", "</think\u2060>"),
     "kimi": ("◁think▷", "◁/think▷"),
     "square": ("[THINK]", "[/THINK]"),
-    "llama.cpp": ("[Start thinking]", "[End thinking]"),
     "harmony": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     "harmony, bare": ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
     "harmony, ended": ("<|channel|>commentary to=x<|message|>", "<|end|>"),
@@ -301,13 +300,17 @@ def test_what_a_server_leaves_of_tokens_is_read() -> None:
     ends = {"answer>": "</answer>", "response>": "</response>", "|START_RESPONSE|>": "<|END_RESPONSE|>"}
     pairs = [f"<think>SECRET</think>\n<{start}\nMy case.\n{end}" for start, end in ends.items()]
     channels = ("analysisHm, SECRET.assistantfinalMy case.", "assistantfinalMy case.")
-    for text in (*channels, *pairs, "Thinking...\nSECRET.\n...done thinking.\n\nMy case."):
+    commands = (
+        "Thinking...\nSECRET.\n...done thinking.\n\nMy case.",
+        "[Start thinking]\nSECRET.\n[End thinking]\n\nMy case.",
+    )
+    for text in (*channels, *pairs, *commands):
         assert public_text(text).text.strip() == "My case."
-    for text in ("analysisWe have to argue.", "Thinking...\nSo."):
+    for text in ("analysisWe have to argue.", "Thinking...\nSo.", "[Start thinking]\nSo."):
         assert (public_text(text).text, public_text(text, is_speech=False).text) == (text, "")
     assert public_text("Thinking...\nx\n...done thinking.").text == ""
     spoken = ("<answer> is a tag.", "<answer>A</answer> or <answer>B</answer>", "analysisParalysis: [/INST]")
-    for text in ("analysis shows it.\n\nSo I rest.", *spoken):
+    for text in ("analysis shows it.\n\nSo I rest.", "[Start thinking](x)\n\n[End thinking](y)", *spoken):
         assert public_text(text).text == text
 
 
