@@ -120,19 +120,20 @@ def require_consent_to_answers(
     path: str,
     answers: Mapping[str, Any],
     typed_format: str | None = None,
-    calls: Sequence[Risk] = (),
+    paid_calls: Sequence[Risk] = (),
     *,
     trusted: bool,
     ask: AskConsent | None = None,
 ) -> None:
-    """As `require_consent`, for the answers in a file, with the format that was typed, if any, and its `calls`."""
-    risks = (*risks_module.of_settings(answers, typed_format), *calls)
+    """As `require_consent`, for the answers in a file, with the format that was typed, if any, and the
+    `paid_calls` before the price of the debate is shown."""
+    risks = (*risks_module.of_settings(answers, typed_format), *paid_calls)
     require_consent(source_of_file(path), risks, trusted=trusted, ask=ask)
 
 
-def remember_answers(path: str, answers: Mapping[str, Any], calls: Sequence[Risk]) -> None:
-    """Remembers answers that the user typed or agreed to, with the `calls` of their setup."""
-    remember(source_of_file(path), (*risks_module.of_settings(answers), *calls))
+def remember_answers(path: str, answers: Mapping[str, Any], paid_calls: Sequence[Risk]) -> None:
+    """Remembers answers that the user typed or agreed to, with the `paid_calls` of their setup."""
+    remember(source_of_file(path), (*risks_module.of_settings(answers), *paid_calls))
 
 
 @contextmanager

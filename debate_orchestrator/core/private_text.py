@@ -101,7 +101,7 @@ class PublicText(NamedTuple):
     private: bool = False
     begins_at: int = 0
     """The place before which a closing tag without an opening tag made all private."""
-    left_open: bool = False
+    has_unclosed_reasoning: bool = False
     """Whether private reasoning begins after other text and is never closed. It is then part of `text`."""
 
 

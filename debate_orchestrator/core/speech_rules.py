@@ -165,7 +165,7 @@ def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, 
 
 def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply: Reply, code: str = "") -> bool:
     public = _public(debate, reply.text)
-    if reply.ended == "cut" or public.begins_at or public.left_open or visible.dropped:
+    if reply.ended == "cut" or public.begins_at or public.has_unclosed_reasoning or visible.dropped:
         return False
     if not ends_with_line(visible.text, line, code):
         return False

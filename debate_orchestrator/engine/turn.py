@@ -105,7 +105,7 @@ class TurnRunner:
         none."""
         result = not isinstance(event, BriefSent)
         self.append(event, queue_if_disk_full=result)
-        await (self.journal.wait_until_synced() if result else self.journal.wait_until_handed_over())
+        await (self.journal.wait_until_synced() if result else self.journal.wait_until_stored())
 
     def append(self, event: Event, *, queue_if_disk_full: bool) -> None:
         """Writes an event, as `record_event`, without waiting for anything."""
@@ -183,7 +183,7 @@ class _TurnRun:
             return False
         try:
             due = self._turn in self._debate.due
-            if due and not self._provider.in_sent_batch(turn_brief):
+            if due and not self._provider.is_recorded_in_batch(turn_brief):
                 await self._record_brief(turn_brief)
         except BaseException:
             self._provider.release(turn_brief)
@@ -251,7 +251,7 @@ class _TurnRun:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
         was never made."""
-        if self._provider.in_sent_batch(turn_brief):
+        if self._provider.is_recorded_in_batch(turn_brief):
             return
         why = (
             f"the program failed ({type(error).__name__})" if isinstance(error, Exception) else "the debate was stopped"

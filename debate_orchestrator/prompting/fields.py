@@ -61,7 +61,7 @@ class FormQuestion(NamedTuple):
         return ()
 
     @property
-    def short(self) -> bool:
+    def has_short_answer(self) -> bool:
         """Whether an answer is a word, and so quicker written again than edited."""
         return self.field.kind in ("number", "scores", "boolean", "choice", "turn") and not self.may_be_empty
 

@@ -147,7 +147,7 @@ class _Normalizer:
         """A mapping with the keys that are meant; one that is there twice, or unknown, stays, to be reported."""
         meant = {text: side for text, side in self.meanings.items() if side in names}
         meant |= {phrase(name): name for name in names if name not in self.shape_context.sides}
-        texts_of = {key: {key, plain_phrase(key) or "", with_signs(key)} & meant.keys() for key in value}
+        texts_of = {key: {key, plain_phrase(key) or "", phrase_with_signs(key)} & meant.keys() for key in value}
         readings = {key: {meant[text] for text in texts} for key, texts in texts_of.items()}
         key_names = {key: key if key in names or len(read) != 1 else read.pop() for key, read in readings.items()}
         times = Counter(key_names.values())
@@ -249,7 +249,7 @@ class _Normalizer:
         words = _OF_WINNER.sub("", whole).removeprefix("the ") if reads == "who won" else bare
         # `Yes`, `false` or `Neither` may say whether a side did so at all, or answer the question of an issue.
         others = self.positions | _BOOLEANS.keys()
-        readings = {whole, with_signs(value)} | ({words} if words == bare else {words} - others)
+        readings = {whole, phrase_with_signs(value)} | ({words} if words == bare else {words} - others)
         if field.optional or field.per_issue or words in _NO_WINNER:
             readings -= others
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
@@ -321,7 +321,7 @@ def plain_phrase(text: str) -> str | None:
     return phrase(text) if _PLAIN_WORDS.fullmatch(text) else None
 
 
-def with_signs(text: str) -> str:
+def phrase_with_signs(text: str) -> str:
     """A text in lower case with all its signs, but for emphasis, quotation marks, brackets and a full stop around the
     whole. Empty if it is too long to be a word for a side."""
     return " ".join(_bare(text).casefold().split())

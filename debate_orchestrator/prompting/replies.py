@@ -34,8 +34,8 @@ from debate_orchestrator.prompting.normalize import (
     normalize,
     outcome_words,
     phrase,
+    phrase_with_signs,
     unwrap,
-    with_signs,
 )
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
@@ -199,11 +199,11 @@ def _side_words(debate: DebateState, turn: Turn) -> SideWords:
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
         position = positions[actual_side]
         sure |= set() if re.search(r"[^\w\s]|_", _PUNCTUATION.sub("", position)) else {position}
-        sure_meanings = {phrase(text): side for text in sure} | {with_signs(position): side}
+        sure_meanings = {phrase(text): side for text in sure} | {phrase_with_signs(position): side}
         sure_texts |= sure_meanings.keys()
         own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short} | sure_meanings
         meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
-    own_words = {words for position in positions.values() for words in (phrase(position), with_signs(position))}
+    own_words = {words for position in positions.values() for words in (phrase(position), phrase_with_signs(position))}
     meanings |= dict.fromkeys(outcome_words(debate.opened.settings.topic, own_words), "")
     meanings.pop("", None)
     return SideWords(meanings, meanings.keys() - sure_texts, own_words)

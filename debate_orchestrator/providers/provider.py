@@ -64,7 +64,7 @@ class Provider:
         """Whether the call with this brief goes into a batch, at the price of one."""
         return False
 
-    def in_sent_batch(self, brief: Brief) -> bool:
+    def is_recorded_in_batch(self, brief: Brief) -> bool:
         """Whether this call is in a batch and its `BriefSent` is on record."""
         return False
 

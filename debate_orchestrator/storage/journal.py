@@ -374,7 +374,7 @@ class JournalWriter:
                 sync_folder(os.path.dirname(os.path.abspath(self.path)))
             self._lines_synced = lines
 
-    async def wait_until_handed_over(self) -> None:
+    async def wait_until_stored(self) -> None:
         """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""
 
     def is_in_place(self) -> bool:

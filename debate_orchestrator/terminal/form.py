@@ -134,7 +134,7 @@ class Form(ABC):
         problems: list[str] = []
         short_list = False
         while True:
-            has_answer = question.short and has_valid_answer(question, self.shape_context, self.answers)
+            has_answer = question.has_short_answer and has_valid_answer(question, self.shape_context, self.answers)
             current_answer = self.answers[question.field_path] if has_answer else ""
             initial_text = self.answers.get(typing, "" if current_answer else self.answers.get(question.field_path, ""))
             prompt = self.prompt_for(question)
@@ -158,7 +158,7 @@ class Form(ABC):
                 raise
             except BadReply as error:
                 problems = error.problems if answer or short_list else ["An answer is needed here."]
-                self.answers[typing] = "" if question.short else answer
+                self.answers[typing] = "" if question.has_short_answer else answer
             else:
                 self.answers.pop(typing, None)
                 self.answers[question.field_path] = answer

@@ -317,7 +317,7 @@ class BatchedProvider(Provider):
             self._batches.creates_batches and not brief.search and not is_retry
         )
 
-    def in_sent_batch(self, brief: Brief) -> bool:
+    def is_recorded_in_batch(self, brief: Brief) -> bool:
         return self._pending_brief_sent(brief) is not None and self._batches.has_call(self._id(brief))
 
     async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:

@@ -71,7 +71,7 @@ class DatabaseJournals:
         try:
             if not journal.entries:
                 journal.append(make_opened())
-            await journal.wait_until_handed_over()
+            await journal.wait_until_stored()
             yield journal
         except asyncio.CancelledError:
             timeout = END_SECONDS
@@ -80,7 +80,7 @@ class DatabaseJournals:
             try:
                 with suppress(TimeoutError, LockedJournal, PermanentFailure):  # reported where the answers are named
                     async with running_timeout(timeout):
-                        await journal.wait_until_handed_over()
+                        await journal.wait_until_stored()
             finally:
                 journal.close()
 
@@ -110,7 +110,7 @@ class DatabaseJournal(JournalWriter):
             raise self._failure
         self._waiting.append(new)
 
-    async def wait_until_handed_over(self) -> None:
+    async def wait_until_stored(self) -> None:
         """Returns when all that was appended is in the database. Raises LockedJournal if another worker continues the
         debate, PermanentFailure if the database refuses a line."""
         async with self._writing:
@@ -135,7 +135,7 @@ class DatabaseJournal(JournalWriter):
             await append_lines(connection, self._tournament, self._debate_id, self.stored, lines, self.path)
 
     async def wait_until_synced(self) -> None:
-        await self.wait_until_handed_over()
+        await self.wait_until_stored()
 
     def close(self) -> None:
         """Names the answers that are not in the database."""
