@@ -171,12 +171,12 @@ def test_a_long_speech_is_read_once(piece: str) -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    "piece", ["PASS PHRASE ", "Pass-Phrase-", "aBCd-", "PASSphrase", "1T2-", ";KEY='", "; ", "_KEY_"]
+    "piece", ["PASS PHRASE ", "Pass-Phrase-", "aBCd-", "PASSphrase", "1T2-", ";KEY='", "; ", "_KEY_", "1"]
 )
 def test_a_variable_is_read_once(piece: str) -> None:
     """Whether a long value is a key, and a long name that of one, is found out in work that grows with it."""
     for value in (as_long(piece), f"{as_long(piece)}!"):
-        for name in ("A_KEY", value):
+        for name in ("A_KEY", value, f"A_KEY_{value}_X"):
             assert len({*secrets(name, value)}) < 3
 
 

@@ -102,9 +102,9 @@ def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:
     its model, which may be a file; it still tells that a judge is the model of a side. What was said stays."""
     file, server = "/srv/owner/small-q4.gguf", "http://10.0.0.5:8000/v1"
     cast = {
-        "a": (f"openai:small@{server}",),
+        "a": (f"openai:small@{server}/",),
         "b": ("command:/home/owner/prog --key sk-owner",),
-        "judge": (f"openai:large@{server}", "command:/home/owner/judge.sh", "ollama:tiny"),
+        "judge": (f"openai:large@{server}/", "command:/home/owner/judge.sh", "ollama:tiny"),
     }
     said = "The file /srv/public/list.txt lists what holds: every server of 10.1.2.3 is old."
     events = debates.play_events(debates.script_of(_1_opening_a=said), cast=cast, rounds=1, judges=3)

@@ -200,8 +200,9 @@ elif [ "$2" = -c ]; then echo cpython-311; fi
 
 def test_the_launcher_tells_what_it_installs(tmp_path: Path) -> None:
     """The first run installs the checkout and says so on stderr alone, also through a link, past a command that does
-    not start and where pip's settings say `user`; the second runs it in silence. It is installed again where the Python
-    that it was installed for is gone, and beside that for another Python of a machine with the same home."""
+    not start and where pip's settings say `user`; the second runs it in silence, as does a command of the user's that
+    starts the launcher. It is installed again where the Python that it was installed for is gone, and beside that for
+    another Python of a machine with the same home."""
     python = PYTHON.format(pip='case "$*" in *--no-user*) mv "${0%/*}/../debate" "${0%/*}/debate";; esac')
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "debate").write_text("#!/gone/python\n")
@@ -217,10 +218,12 @@ def test_the_launcher_tells_what_it_installs(tmp_path: Path) -> None:
     other = launched(ROOT / "bin" / "debate", tmp_path, python=python.replace("311", "312"))
     (tmp_path / "python").rename(environment / "bin" / "python")
     back = launched(ROOT / "bin" / "debate", tmp_path, python="#!/bin/sh\nexit 1\n")
+    (tmp_path / "bin" / "debate").write_text(f"#!/bin/sh\nexec sh '{ROOT}/bin/debate' \"$@\"\n")
+    by_wrapper = launched(ROOT / "bin" / "debate", tmp_path)
 
     assert (other.stderr.splitlines()[-1], back.stderr) == ("debate: installed", "")
     assert environment.is_symlink() and (environment / "bin" / "python").exists()
-    assert {ran.stdout for ran in (first, second, third, other, back)} == {"it ran: --version\n"}
+    assert {ran.stdout for ran in (first, second, third, other, back, by_wrapper)} == {"it ran: --version\n"}
     assert first.stderr.splitlines()[0].startswith("debate: installing the command, once")
     assert first.stderr.splitlines()[-1] == "debate: installed"
     assert second.stderr == ""

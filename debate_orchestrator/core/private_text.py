@@ -41,6 +41,8 @@ _MODEL_TAGS = (
         rf"<\s{{0,8}}{_PREFIX}(?P<name>{_NAMES})(?:\s[^<>]{{0,200}})?>",
         rf"<\s{{0,8}}/\s{{0,8}}{_PREFIX}{_NAMES}\s{{0,8}}>",
     ),
+    # llama.cpp's command
+    ("command", r"(?-i:\[Start thinking\])(?=\r?\n)", r"(?-i:\[End thinking\])(?!\S)"),
     # Kimi
     ("kimi", r"◁\s{0,8}think(?:ing)?\s{0,8}▷", r"◁\s{0,8}/\s{0,8}think(?:ing)?\s{0,8}▷"),
     # Magistral
@@ -61,7 +63,7 @@ _MODEL_TAGS = (
     ),
 )
 """The tags that models are known to use: a kind, what opens reasoning of that kind, and what closes it."""
-_TOKEN_KINDS = {"channel", "one_bar", "token"}
+_TOKEN_KINDS = {"channel", "one_bar", "token", "command"}
 """Kinds whose tags are special tokens of a model, which count anywhere."""
 _END_OF_MESSAGE = re.compile(
     r"(?:\s*+(?:<[|｜](?!\w*(?:think|thought|inner|channel|message|start|begin|constrain))[\w▁]{1,40}[|｜]>"
@@ -71,11 +73,11 @@ _END_OF_MESSAGE = re.compile(
 """The tokens with which models end a message, where a server shows them."""
 _REASONING_IN_WORDS = re.compile(
     r"\s*(?:(?:(?:assistant)?(?:analysis|commentary)(?=[^\s:]).*?)?assistantfinal"
-    r"|Thinking\.\.\.\n.*?\n\.\.\.done thinking\.(?!\S)|\[Start thinking\]\n.*?\n\[End thinking\](?!\S))",
+    r"|Thinking\.\.\.\r?\n.*?\n\.\.\.done thinking\.(?!\S))",
     re.DOTALL,
 )
-"""What is left of the channels of gpt-oss where a server drops the tokens; what `ollama run` and llama.cpp print."""
-_OPEN_REASONING_IN_WORDS = re.compile(r"\s*(?:analysis(?=[^\s:.,])|Thinking\.\.\.\n|\[Start thinking\]\n).*", re.DOTALL)
+"""What is left of the channels of gpt-oss where a server drops the tokens; what `ollama run` prints."""
+_OPEN_REASONING_IN_WORDS = re.compile(r"\s*(?:analysis(?=[^\s:.,])|Thinking\.\.\.\r?\n).*", re.DOTALL)
 """The same without its end. A speech may begin so."""
 _ANSWER = re.compile(
     r"\s*<(?:(answer|response)>(?!.*<\1>)(?P<text>.*)</\1>|\|(?:START_RESPONSE|begin_of_solution)\|>(?P<rest>.*))\s*",

@@ -41,7 +41,7 @@ _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKE
 """Variables of keys for models, before the registry of providers is imported (see `add_variables`)."""
 _WORDS = "KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL"
 _WHICH = "PROD|PRODUCTION|STAGING|DEV|TEST|LIVE|CI|OLD|NEW|BASE|BEDROCK"
-_NAMED_LIKE_KEYS = re.compile(rf"(?:{_WORDS}|_PAT|_PWD|_JWT|_AUTH)S?(?:_?V?\d+|_(?:{_WHICH}))*\Z", re.I)
+_NAMED_LIKE_KEYS = re.compile(rf"(?:{_WORDS}|_PAT|_PWD|_JWT|_AUTH)S?(?:_?V?\d++|_(?:{_WHICH}))*\Z", re.I)
 """Names that end in such a word, or in one and which key of several it is."""
 _LOGIN = re.compile(r"(?:\A|://|\s)([^/\s:@]*)(?::([^/\s]*))?@")
 """User and password in an address."""

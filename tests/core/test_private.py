@@ -306,7 +306,7 @@ def test_what_a_server_leaves_of_tokens_is_read() -> None:
     )
     for text in (*channels, *pairs, *commands):
         assert public_text(text).text.strip() == "My case."
-    for text in ("analysisWe have to argue.", "Thinking...\nSo.", "[Start thinking]\nSo."):
+    for text in ("analysisWe have to argue.", "Thinking...\nSo.", "Thinking...\r\nSo."):
         assert (public_text(text).text, public_text(text, is_speech=False).text) == (text, "")
     assert public_text("Thinking...\nx\n...done thinking.").text == ""
     spoken = ("<answer> is a tag.", "<answer>A</answer> or <answer>B</answer>", "analysisParalysis: [/INST]")

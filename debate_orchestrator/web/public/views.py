@@ -66,12 +66,13 @@ def _without_addresses(debate: DebateState) -> dict[str, str]:
     """Every spec of a debate that has an address, the longest first, to the part before the address."""
     specs = [*model_spec.specs_of(debate.opened.cast), *model_spec.specs_of(debate.cast)]
     specs += [reply_event.reply.spec for reply_event in debate.replies.values()]
-    public_specs = {}
-    for spec in sorted({model_spec.without_rehearse(spec) for spec in specs}, key=len, reverse=True):
+    public_specs: dict[str, str] = {}
+    for spec in map(model_spec.without_rehearse, specs):
         model, address = model_spec.split_address(model_spec.rest(spec))
         if address is not None:
-            public_specs[spec] = f"{model_spec.kind(spec)}:{model}"
-    return public_specs
+            public_spec = f"{model_spec.kind(spec)}:{model}"
+            public_specs |= {spec: public_spec, f"{public_spec}@{address}": public_spec}  # it may end in a slash
+    return dict(sorted(public_specs.items(), key=lambda item: len(item[0]), reverse=True))
 
 
 def _replaced(part: Any, replacements: Mapping[str, str]) -> Any:
