@@ -303,6 +303,7 @@ def test_a_backslash_that_is_not_escaped_stays() -> None:
     for written in (
         *(r"uno  \ne due", r"- \tan hour\n- \to", r"$5 more\nand $6", r"It costs $5\nor$6, a\tb"),
         *(r"In R$\nThe A$\nsubject", r"The `$a` is.\nThen `$b`.\textra", r"It says.\neg this\nless than"),
+        *(r"So:\ni) It costs $5 a month\nii) It saves $9", r"d) $5\ne) $6", r"It costs $5\ni.e. $6"),
     ):
         assert parse_structured("x", f'{{"why": "{written}"}}') == json.loads(f'{{"why": "{written}"}}')
     for written, read_as in (
