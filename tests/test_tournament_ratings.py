@@ -118,13 +118,15 @@ def test_strengths_are_of_the_debates_that_elo_counts() -> None:
         "open": ("a", "b", None),
         "alone": ("a", "a", "con"),
         "apart": ("c", "c", "pro"),
+        "last": ("d", "b", None),
     }
     debates = [DebateRow(id=name, topic="t", pro=pro, con=con, winner=won) for name, (pro, con, won) in sides.items()]
     rated = fitting.rate(Rows(debates, [BallotRow(debate=name, judge="j", winner="pro") for name in sides]))
 
     assert rated.fit is not None
     assert [(row.model, row.votes, row.one_sided) for row in rated.fit.strengths] == [("a", 1, True), ("b", 1, True)]
-    assert "1 debate is finished without a decision and is left out of every rating." in rated.notes
+    assert "2 debates are finished without a decision and are left out of every rating." in rated.notes
+    assert "Models of which no debate counts in a rating: “c”, “d”." in rated.notes
     alone = "2 debates are between a model and itself: counted by side, topic and judge, left out of every rating."
     assert alone in rated.notes
 
@@ -144,18 +146,21 @@ def test_models_that_never_met_are_not_compared(debate: Run) -> None:
     found = {one["model"]: one for one in ran.json["bradley_terry"]}
     assert found["a"]["strength"] == pytest.approx(-found["b"]["strength"], abs=1e-3)
     assert found["a"]["rank"] == found["c"]["rank"] == 1
-    assert "2 groups that never met" in ran.err
+    assert "2 groups that no vote which counts connects" in ran.err
 
 
 @pytest.mark.usefixtures("few_draws")
 def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
-    """Without swapped sides there is no side effect, and without both orders none of speaking second."""
+    """Without swapped sides or a ring there is no side effect, and without both orders none of speaking second."""
     import_rows(debate, [row(f"d{n}", "a", "b", "pro" if n % 3 else "con", topic=f"t{n}") for n in range(9)])
 
     ran = debate("tournament", "rate", "t", "--json")
 
     assert ran.json["side_effect"] is None and ran.json["second_speaker_effect"] is None
     assert "can't tell a side effect" in ran.err and "speaking second can't be told apart" in ran.err
+    ring = [DebateRow(id=pair, topic="t", pro=pair[0], con=pair[1], winner="pro") for pair in ("ab", "bc", "ca")]
+    fit = fitting.fit(ring, [BallotRow(debate=debate.id, judge="j", winner="pro") for debate in ring])
+    assert fit is not None and fit.side is not None
     assert set(ran.json) == {"schema", "elo", "bradley_terry", "side_effect", "second_speaker_effect"}
     assert set(ran.json["bradley_terry"][0]) == {"model", "strength", "low", "high", "rank"}
     assert set(ran.json["elo"][0]) == {"model", "rating", "games", "won", "lost", "tied"}

@@ -295,6 +295,8 @@ def test_a_strangers_seat_is_refused(debate: Run, here: Path) -> None:
     run = small_tournaments.run_tournament(held)
 
     assert statuses(run) == ["unusable"] and not Path("marker").exists()
+    gave = "gave a seat to a model that the schedule does not let judge that debate."
+    assert gave in run.statuses[held.schedule[0].id].why[0]
 
 
 def test_programs_with_other_arguments_are_other_models(here: Path) -> None:

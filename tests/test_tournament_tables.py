@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import Ratings
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows
 from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
 
 
@@ -82,6 +82,10 @@ def test_results_are_counted_by_side_topic_and_pair(debate: Run) -> None:
         ("t3", "0", "1", "0"),
     ]
     assert {(one["model"], one["wins"]) for one in table("category_winrate")} == {("a", "1"), ("b", "1")}
+    usage: Any = dict.fromkeys(("pro", "con"), RoleUsage(cost=1))
+    paid = [DebateRow(id=con, topic="t", pro="c", con=con, winner="pro", usage_by_role=usage) for con in ("c", "d")]
+    costs = {one["model"]: (one["wins"], one["usd"]) for one in tables_of(paid, [])["cost_per_win"]}
+    assert costs == {"c": (1, 1), "d": (0, 1)}
 
 
 def test_speaking_second_is_measured_in_matched_debates(debate: Run) -> None:
@@ -99,8 +103,10 @@ def test_speaking_second_is_measured_in_matched_debates(debate: Run) -> None:
     import_rows(debate, rows)
 
     found = table("second_speaker")[0]
-    assert (found["first_wins"], found["second_wins"]) == ("0", "7")
+    assert (found["first_wins"], found["second_wins"], found["high"]) == ("0", "7", "1")
     assert (found["matched_pairs"], found["mean_gain"]) == ("1", "1")
+    tie = DebateRow(id="d", topic="t", pro="a", con="b", first="pro", winner="tie")
+    assert [(row["low"], row["high"]) for row in tables_of([tie], [])["second_speaker"]] == [(None, None)]
 
 
 @pytest.mark.slow
@@ -196,12 +202,23 @@ def test_journals_become_the_same_rows(debate: Run) -> None:
 
 
 def test_a_vote_that_a_concession_overrules_decides_nothing(here: Path) -> None:
-    """Such a debate is a tie without votes for a side, which a note says; one without a concession has them."""
+    """Such a debate is a tie without votes for a side, which a note says; one without a concession has them. The vote
+    stays as it was stated: whether it changed with the sides swapped, or when its judge was asked again, goes by it."""
     votes = {f"final.verdict.judge-{n}": ballot(8, 6) for n in (1, 2, 3)}
+    mirrored = {f"final.verdict.judge-{n}.mirrored": ballot(*points) for n, points in ((1, (6, 8)), (2, (8, 6)))}
     conceded = Spoke(turn_id="start.opening.a", reply=folding.reply(), concedes=True)
-    write_journal(Path("t/c.journal.jsonl"), {**votes, "start.opening.a": [conceded]})
+    script = {**votes, **mirrored, "final.verdict.judge-3.mirrored": ballot(6, 8), "start.opening.a": [conceded]}
+    write_journal(Path("t/c.journal.jsonl"), script, mirror=True)
     write_journal(Path("t/d.journal.jsonl"), votes)
     rows = read_rows("t")
+
+    assert any(note.startswith("1 of 3 votes that were cast twice changed") for note in rows.all_notes())
+    own = [row for row in rows.ballots if (row.debate, row.judge, row.mirrored) == ("c", "x:one", False)]
+    assert [row.winner for row in own] == ["pro"]
+    again = [row.model_copy(update={"repeat": 1, "winner": "con"}) for row in own]
+    found = tables_of(rows.debates, own + again)
+    assert [(row["debates"], row["same_outcome_rate"]) for row in found["self_consistency"]] == [(1, 0)]
+    assert found["judge_side_preference"] == []
 
     winners = {row.id: (row.winner, [vote.winner for vote in rows.votes_by_debate[row.id]]) for row in rows.debates}
     assert winners == {"c": ("tie", []), "d": ("pro", ["pro"] * 3)}

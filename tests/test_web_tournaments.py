@@ -23,6 +23,7 @@ from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.util import resources
 from debate_orchestrator.web import tournaments
 from debate_orchestrator.web.dashboard import create_app
@@ -129,11 +130,15 @@ CHOSEN: list[tuple[Filters, dict[str, tuple[int, int, int]]]] = [
 
 
 def test_filters_choose_debates(dashboard: Visitor) -> None:
-    """Topic, category, judge, model and side say which games count; a judge's votes decide alone."""
+    """Topic, category, judge, model and side say which games count; a judge's votes decide alone, but not
+    a debate that its panel left without a decision."""
     for filters, expected in CHOSEN:
         chosen = chosen_debates(read_rows("t"), filters)
         found = standings(chosen, games(chosen, filters))
         assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected, filters
+    rows = read_rows("t")
+    undecided = Rows([debate.model_copy(update={"winner": None}) for debate in rows.debates], rows.ballots)
+    assert [debate.winner for debate in chosen_debates(undecided, Filters(judge="j2"))] == [None]
 
 
 def test_filters_that_say_nothing_are_reported(dashboard: Visitor) -> None:

@@ -91,9 +91,11 @@ class Tournament(NamedTuple):
             getattr(opened, name) == getattr(expected, name) for name in _SCHEDULED
         )
         if not belongs or self.has_outsiders(scheduled, events):
-            name = name or name_of(self.journal_path(scheduled.id))
-            problem = f"{name} is the journal of another debate than the schedule's."
-            raise BadFile(problem, hint="move it away, and the debate is held again; or restore it from a copy")
+            problem = "is the journal of another debate than the schedule's"
+            if belongs:
+                problem = "gave a seat to a model that the schedule does not let judge that debate"
+            hint = "move it away, and the whole debate is held again; or restore it from a copy"
+            raise BadFile(f"{name or name_of(self.journal_path(scheduled.id))} {problem}.", hint=hint)
 
     def has_outsiders(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> bool:
         """Whether events put a model into a seat of a debate other than the judges of its panel and its reserve."""

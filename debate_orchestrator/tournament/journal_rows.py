@@ -332,8 +332,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
 
 
 def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> Iterator[BallotRow]:
-    """Every ballot of a journal that is valid, save pre-debate votes; all as the panel's own. A vote that a concession
-    overrules decides nothing."""
+    """Every ballot of a journal that is valid, save pre-debate votes; all as the panel's own."""
     turns = {turn.id: turn for turn in debate.report.turns}
     judge_names = _judge_names(debate, names)
     for vote in debate.report.votes:
@@ -345,12 +344,13 @@ def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[st
                 yield BallotRow(
                     debate=debate_id,
                     judge=judge_names[turn_id],
-                    winner=None if overruled else _WINNERS.get(result.winner),
+                    winner=_WINNERS.get(result.winner),
                     scores=_scores(turns[turn_id]) if turn_id in turns else {},
                     round=vote.round,
                     final=vote.place == "final",
                     mirrored=turn_id != vote.turns[0],
                     counted=not vote.absent and vote.stable,
+                    overruled=overruled,
                     label=result.label,
                     score=None if result.score is None else float(result.score),
                 )
@@ -460,4 +460,4 @@ def _repeated(rejudgings: Iterable[_Rejudging], deciding: Mapping[str, _Rejudgin
 
 def _missing_notes(scheduled: Collection[str], held: Collection[str]) -> Iterator[str]:
     if missing := set(scheduled).difference(held):
-        yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that can be read yet."
+        yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that counts yet."

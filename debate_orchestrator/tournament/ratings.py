@@ -75,7 +75,7 @@ class ModelStrength(NamedTuple):
     rank: int
     """1 + the models of its group whose whole interval is above this one's, so that ranks may be shared."""
     group: int
-    """Models of different groups never met, directly or through others, and can't be compared. From 1."""
+    """No vote that counts connects models of different groups, so that they can't be compared. From 1."""
     votes: int
     one_sided: bool
     """Whether it won every vote, or lost every vote: its strength is then held by the prior alone."""
@@ -97,9 +97,9 @@ class Fit(NamedTuple):
 
     strengths: tuple[ModelStrength, ...]
     side: Interval | None
-    """Log odds that arguing pro adds; None if the schedule can't tell it from the strengths."""
+    """Log odds that arguing pro adds; None if the votes can't tell it from the strengths."""
     second_speaker: Interval | None
-    """Log odds that speaking second adds; None if the schedule can't tell it from the rest."""
+    """Log odds that speaking second adds; None if the votes can't tell it from the rest."""
     ties: Interval
     """Log of v: 0 makes a tie as likely as either win between equals."""
     judges: tuple[JudgeEffect, ...]
@@ -211,7 +211,7 @@ def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
 
 
 def _identified(data: _Votes) -> tuple[bool, bool]:
-    """Whether the schedule tells the side effect, and that of speaking second, from the strengths and each other: the
+    """Whether the votes tell the side effect, and that of speaking second, from the strengths and each other: the
     column of such an effect then adds to the rank of the design."""
     import numpy as np
     from scipy.sparse import coo_array  # type: ignore[import-untyped]
@@ -438,25 +438,27 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
         return
     if fit.groups > 1:
         yield (
-            f"The models fall into {fit.groups} groups that never met, directly or through others. Strengths and ranks "
+            f"The models fall into {fit.groups} groups that no vote which counts connects. Strengths and ranks "
             "compare models within a group only; so do Elo ratings."
         )
     if fit.side is None:
-        yield "The schedule can't tell a side effect from the strengths: no models met with the sides swapped."
+        needed = "such votes on two models in both seatings, or on models in a ring (a and b, b and c, c and a)"
+        yield f"The votes that count can't tell a side effect from the strengths: it takes {needed}."
     if fit.second_speaker is None:
         yield (
-            "The effect of speaking second can't be told apart: it takes debates in which pro speaks first and others "
-            "in which con does."
+            "The effect of speaking second can't be told apart: it takes votes that count on debates in which pro "
+            "speaks first and on others in which con does."
         )
     if extreme := [row.model for row in fit.strengths if row.one_sided]:
         models = ", ".join(map(quoted, extreme))
         yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {models}."
     if fit.unit_count < 2:
-        yield "There is one debate, and so there are no intervals."
+        yield "The votes that count are on one debate, and so there are no intervals."
     elif fit.drawn_by == "debate":
-        yield "There is one topic, or none is known: intervals draw debates, and say nothing about other topics."
+        topics = "one topic, or on none that is known"
+        yield f"The votes that count are on {topics}: intervals draw debates, and say nothing about other topics."
     elif fit.unit_count < _FEW_UNITS:
-        yield f"There are {fit.unit_count} topics: intervals drawn from so few are too narrow."
+        yield f"The votes that count are on {fit.unit_count} topics: intervals drawn from so few are too narrow."
     if fit.unit_count > 1 and fit.resamples < _RESAMPLE_COUNT:
         rough = f"intervals are from {fit.resamples} resamples instead of {_RESAMPLE_COUNT}: their ends are rough"
         yield f"The fit to these votes takes so much work that {rough if fit.resamples else 'there are no intervals'}."

@@ -21,6 +21,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.data import MAX_FILE_SIZE
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact, redact_all
+from debate_orchestrator.util.sanitize import quoted
 
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
@@ -106,7 +107,7 @@ class BallotRow(FrozenModel):
     debate: str
     judge: _Name
     winner: Winner | None
-    """None if the ballot decides nothing."""
+    """As the judge states it; None if it names none."""
     scores: dict[str, tuple[_Number, _Number]] = {}
     """Criterion to the points of pro and con; empty if sides are not scored."""
     round: _Count | None = None
@@ -116,6 +117,8 @@ class BallotRow(FrozenModel):
     """Whether the judge saw the sides swapped."""
     counted: bool = True
     """Whether it counts: False if the judge said something else when the sides were swapped."""
+    overruled: bool = False
+    """Whether a side conceded, and it is for another winner than consensus, so that its winner does not count."""
     repeat: _Count = 0
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
     label: _Name | None = None
@@ -137,6 +140,11 @@ class BallotRow(FrozenModel):
     def is_vote(self) -> bool:
         """Whether it is its judge's vote on the debate: one for each judge, whether or not it was mirrored."""
         return self.final and self.counted and not self.mirrored and self.repeat == 0
+
+    @property
+    def decides(self) -> bool:
+        """Whether ratings and tables of votes count its winner."""
+        return self.is_vote and self.winner is not None and not self.overruled
 
     @property
     def lead(self) -> float | None:
@@ -173,10 +181,10 @@ class Rows:
 
     @cached_property
     def votes_by_debate(self) -> dict[str, list[BallotRow]]:
-        """Debate to the votes of its panel that name a winner, in the order of judges."""
+        """Debate to the votes of its panel whose winner counts, in the order of judges."""
         panels: dict[str, list[BallotRow]] = {debate.id: [] for debate in self.debates}
         for ballot in self.ballots:
-            if ballot.is_vote and ballot.winner is not None:
+            if ballot.decides:
                 panels[ballot.debate].append(ballot)
         for panel in panels.values():
             panel.sort(key=lambda ballot: ballot.judge)
@@ -241,6 +249,13 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
         yield (
             f"{_debates(alone)} between a model and itself: counted by side, topic and judge, left out of every rating."
         )
+    known, rated = _models(debates), _models(debate for debate in debates if debate.rated)
+    if rated and known != rated:
+        yield f"Models of which no debate counts in a rating: {', '.join(map(quoted, sorted(known - rated)))}."
+
+
+def _models(debates: Iterable[DebateRow]) -> set[str]:
+    return {model for debate in debates for model in (debate.pro, debate.con) if model is not None}
 
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:

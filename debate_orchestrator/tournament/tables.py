@@ -93,7 +93,8 @@ _SCHEMA = """
 -- A debate is named by its number in the order of time: its id may be long, and many rows name it.
 CREATE TABLE all_debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic, category, pro, con, first, winner,
     complete, rehearsed);
-CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, is_vote);
+CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, is_vote,
+    decides);
 CREATE TABLE points (debate, dimension, pro, con);  -- of votes
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
@@ -117,10 +118,10 @@ FROM (
 -- Ballots and points of debates that are not finished count nowhere.
 CREATE VIEW finished_ballots AS SELECT ballots.*, ballots.rowid AS place
 FROM ballots JOIN debates USING (debate) WHERE complete;
-CREATE VIEW votes AS SELECT debate, judge, winner, lead FROM finished_ballots WHERE is_vote AND winner IS NOT NULL;
+CREATE VIEW votes AS SELECT debate, judge, winner, lead FROM finished_ballots WHERE decides;
 
 -- The panel counts as one model.
-CREATE VIEW usage_by_model AS SELECT usage.*, complete, winner,
+CREATE VIEW usage_by_model AS SELECT usage.*, complete, winner, pro, con,
     CASE role WHEN 'pro' THEN pro WHEN 'con' THEN con ELSE 'all judges' END AS model
 FROM usage JOIN debates USING (debate);
 """
@@ -144,8 +145,11 @@ def _database(rows: Rows) -> sqlite3.Connection:
     index = {row.id: n for n, row in enumerate(rows.debates)}
     database.executemany(
         """INSERT INTO ballots VALUES (:debate, :judge, :winner, :lead, :score, :label, :round, :final, :mirrored,
-        :repeat, :is_vote)""",
-        ({**vars(row), "debate": index[row.debate], "lead": row.lead, "is_vote": row.is_vote} for row in rows.ballots),
+        :repeat, :is_vote, :decides)""",
+        (
+            {**vars(row), "debate": index[row.debate], "lead": row.lead, "is_vote": row.is_vote, "decides": row.decides}
+            for row in rows.ballots
+        ),
     )
     points = (
         (index[row.debate], name, pro, con)
@@ -161,8 +165,8 @@ def _database(rows: Rows) -> sqlite3.Connection:
         for role, usage_of_role in row.usage_by_role.items()
     )
     database.executemany(f"INSERT INTO usage VALUES (?, ?{', ?' * len(RoleUsage.model_fields)})", usage)
-    database.create_function("wilson_low", 2, lambda part, total: wilson_interval(part, total)[0])
-    database.create_function("wilson_high", 2, lambda part, total: wilson_interval(part, total)[1])
+    database.create_function("wilson_low", 2, lambda part, total: wilson_interval(part, total)[0] if total else None)
+    database.create_function("wilson_high", 2, lambda part, total: wilson_interval(part, total)[1] if total else None)
     for name, arguments, function in (
         ("pearson", 2, pearson),
         ("deviation", 1, deviation),

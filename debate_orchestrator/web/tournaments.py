@@ -40,7 +40,7 @@ class Filters(NamedTuple):
     topic: str = ""
     category: str = ""
     judge: str = ""
-    """Only debates that this judge voted on, decided by this judge alone."""
+    """Only debates that this judge voted on; those that are decided, decided by this judge alone."""
     model: str = ""
     opponent: str = ""
     side: str = ""
@@ -81,7 +81,8 @@ class ModelResults(NamedTuple):
 
 
 def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
-    """The debates that topic, category and judge choose, with the winner by that judge's vote."""
+    """The debates that topic, category and judge choose; if their panel decided them, with the winner by that judge's
+    vote."""
     matches = [
         debate
         for debate in rows.debates
@@ -94,7 +95,11 @@ def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
         for debate in matches
     ]
     by_debate = zip(matches, winners, strict=True)
-    return [debate.model_copy(update={"winner": winner}) for debate, winner in by_debate if winner is not None]
+    return [
+        debate.model_copy(update={"winner": debate.winner and winner})
+        for debate, winner in by_debate
+        if winner is not None
+    ]
 
 
 def games(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
