@@ -297,7 +297,7 @@ def test_a_moderators_briefs_hold_too() -> None:
 def test_templates_put_others_words_into_documents_alone() -> None:
     """No template names what another wrote outside of a document."""
     theirs = re.compile(
-        r"\{\{[^}]*(?:fence\(|\b(?:topic|positions|feedback|found|ballot|text|url|quote|pair|said|file)\b)"
+        r"\{\{[^}]*(?:unmarked\(|\b(?:topic|positions|feedback|found|ballot|text|url|quote|pair|said|file)\b)"
     )
     for path in resources.prompts().rglob("*.j2"):
         within = False

@@ -131,12 +131,14 @@ class FunctionContext(NamedTuple):
 
 
 def functions(context: FunctionContext) -> dict[str, Function]:
-    """The functions that templates may call. `fence` already has the marker, so no template can forget it."""
+    """The functions that templates may call. `unmarked` already has the marker, so no template can forget it."""
+    unmarked = Function(lambda text: sanitize.without_block_marker(text, context.marker))
     return {
-        "fence": Function(lambda text: sanitize.without_block_marker(text, context.marker)),
+        "fence": unmarked,  # its former name
         "label": Function(lambda side: context.side_labels[side]),
         "name": Function(lambda seat: context.names[seat]),
         "tag": Function(lambda turn: turn["tag"]),
+        "unmarked": unmarked,
     }
 
 
