@@ -16,15 +16,15 @@ from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.util.sanitize import plain_letters, quoted, visible_address, with_ascii_host
 
-Kind = Literal["own", "escaped", "inline_markdown", "quoted", "turn", "address", "cited", "issue"]
+Kind = Literal["report", "escaped", "inline_markdown", "quoted", "turn", "address", "cited", "issue"]
 
 
 class Span(NamedTuple):
     """Some words of a line."""
 
     text: str
-    kind: Kind = "own"
-    """`own`: the report's. Of others: `escaped` is shown character for character; `inline_markdown` keeps emphasis,
+    kind: Kind = "report"
+    """`report`: the report's own words. Of others: `escaped` is shown character for character; `inline_markdown` keeps emphasis,
     code and links. Both fill a line, or the rest of one after a title; where the report has more to say on that line,
     others' words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of itself,
     `cited` the title of a page that is linked, in quotation marks too, `issue` the id of an issue."""

@@ -63,7 +63,7 @@ class HtmlWriter:
             case "quoted":
                 plain = sanitize.plain_letters(with_quotation_marks(span.text, self._checked_tags))
                 text = escaped_html(sanitize.quoted(plain))
-            case "own":
+            case "report":
                 text = escape(sanitize.sanitize(span.text))
             case _:
                 text = escaped_html(with_quotation_marks(span.text, self._checked_tags))
