@@ -24,10 +24,10 @@ class Span(NamedTuple):
 
     text: str
     kind: Kind = "report"
-    """`report`: the report's own words. Of others: `escaped` is shown character for character; `inline_markdown` keeps emphasis,
-    code and links. Both fill a line, or the rest of one after a title; where the report has more to say on that line,
-    others' words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of itself,
-    `cited` the title of a page that is linked, in quotation marks too, `issue` the id of an issue."""
+    """`report`: the report's own words. Of others: `escaped` is shown character for character; `inline_markdown` keeps
+    emphasis, code and links. Both fill a line, or the rest of one after a title; where the report has more to say on
+    that line, others' words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of
+    itself, `cited` the title of a page that is linked, in quotation marks too, `issue` the id of an issue."""
     strong: bool = False
     target: str = ""
     """The address of a page that was found; the question of an issue; of other words, the turn that they rest on, which
