@@ -318,7 +318,7 @@ def test_only_what_an_offer_permits_goes_on(here: Path, monkeypatch: pytest.Monk
     own.write_text("extends: adversarial\ntitle: Short\n", encoding="utf-8")
     offers = {
         "plain": (free := spoken_by("command:true")),
-        "own": {**free, "format": "./short"},
+        "own": {**free, "format": "./short", "cast": {**free["cast"], "rapporteur": "rehearse"}},
         "claim": {**free, "format": "claim", "rounds": 1},
         "paid": {**PAID, "max_cost": 1.0},
     }

@@ -236,7 +236,7 @@ def ended_without_new_ground(debate: DebateState) -> str | None:
     """The sentence that says after which round most judges found no new ground; None if it did not end so."""
     slot_id = schedule.no_new_ground_slot_id(debate)
     slot = next((slot for slot in debate.plan.slots if slot.id == slot_id), None)
-    found = "in which most of its judges found no new ground"
+    found = "in which no new ground was found"
     return f"The debate ended after round {slot.round}, {found}." if slot else None
 
 

@@ -169,6 +169,7 @@ def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer 
         problems += [f"offers.{name}.{problem}" for problem in error.problems]
         return None
     answers["cast"] = {seat: list(specs) for seat, specs in trial_settings.cast.items()}
+    answers |= {"issues": trial_settings.issues, "brief": trial_settings.brief}  # off with a stand-in as rapporteur
     offer_problems = _money(trial_settings, free=fields.free)
     if people := sorted(
         {spec for spec in model_spec.specs_of(trial_settings.cast) if model_spec.speaker(spec) in ("person", "host")}
