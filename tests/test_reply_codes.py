@@ -173,6 +173,8 @@ def test_a_server_may_sort_keys() -> None:
         (json.dumps(signed(OWN, OWN_CODE) | {"end_code": "XXXXXX"}), "at both ends: `end_code` is missing or wrong"),
         (OWN_TEXT.replace('"winner":', '"winner": "b", "winner":'), "'winner' appears twice"),
         (OWN_TEXT.replace('"convergence": {', '"convergence": [{'), "Expecting ',' delimiter"),
+        (json.dumps({"reasoning": "So."} | signed(OWN, OWN_CODE)), "with the code of this turn at both ends"),
+        (f'So {{"n": {"1" * 5_000}}} and:\n{OWN_TEXT[:-1]}', "with the code of this turn|Expecting|not JSON"),
     ]
 )
 def test_a_judge_is_told_what_is_wrong(text: str, why: str) -> None:

@@ -195,7 +195,7 @@ def _objects(text: str) -> list[_Span]:
         try:
             _, end = decoder.raw_decode(text, start)
             objects.append(_Span(start, end, _strict(text[start:end])[0]))
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
             work += _WORK_OF_START + error.pos - start if isinstance(error, json.JSONDecodeError) else _WORK_OF_DEPTH
             end = start + 1
         start = text.find("{", end)
@@ -220,7 +220,7 @@ def _faulty_object(text: str, objects: list[_Span], code: ReplyCode | None) -> t
         (begin, _), (_, end) = places[0], places[-1]
         around = next((span for span in objects if span.start < begin < span.stop), None)
         if around and not code.is_held_by(around.value):
-            return text[around.start : around.stop], around.value is None
+            return text[around.start : around.stop], around.value is None or code.is_among(around.value)
         inner, after = text.rfind("{", 0, begin), text.find("}", end)
         is_alone = min(inner, after) < 0 or _is_alone(text, objects, inner, after + 1)
         if not is_alone and (inner, after) == (first, last):  # private reasoning took the rest of the other one
