@@ -285,6 +285,8 @@ def test_the_same_vendor() -> None:
         ),
         ("openai:x@http://one", OPUS, OPUS, "claude-opus-5-5", "", ""),
         ("openai:x@http://one", "anthropic:x", OPUS, None, "", ""),
+        ("openai:q@http://one", "Qwen/Q3", "openai:q@http://two", "Qwen/Q3", "the same model", "Qwen/Q3"),
+        ("openai:gpt-6@https://api.openai.com/v1", "gpt-6-1", "openai:gpt-6", "gpt-6-1", "the same model", "gpt-6-1"),
         ("openai:latest", "gpt-6", "openai:gpt-6", "gpt-6", "the same model", GPT),
         ("openrouter:auto", "google/gemini-3", "ollama:gemma3", "gemma3", "of the same vendor", "google"),
     ]
@@ -292,7 +294,8 @@ def test_the_same_vendor() -> None:
 def test_a_servers_name_for_its_model(
     side: str, named_side: str, judge: str, named_judge: str | None, shared: str, what: str
 ) -> None:
-    """It is read as a name of the server that gave it, compared with no other server's, and `default_model` is none."""
+    """It is read as a name of the server that gave it. A file's is compared with no other server's, and `default_model`
+    is none."""
     debate_events, named = play_events(cast=cast(side, "host", judge), rounds=1), {side: named_side, judge: named_judge}
     for n, event in enumerate(debate_events):
         if isinstance(event, Spoke | StructuredReplyGiven):

@@ -465,10 +465,10 @@ def _kind(debate: DebateState) -> RunKind:
 
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers. Who
-    spoke in an earlier debate is said by its file alone, and a transcript names whom its author likes. The name that a
-    server gives its model is compared with names of the same server alone."""
+    spoke in an earlier debate is said by its file alone, and a transcript names whom its author likes."""
     stated = _by_seat(debate, lambda reply: (reply.spec, model_spec.answered_spec(reply.spec, reply.model)))
-    speakers = {seat: _known_speakers(names) for seat, names in stated.items()}
+    names = _by_seat(debate, lambda reply: (model_spec.answered_name(reply.spec, reply.model),))
+    speakers = {seat: _known_speakers(specs) for seat, specs in stated.items()}
     by_whom = ""
     if (earlier := debate.opened.earlier_debate) is not None:
         by_whom = f", by what {quoted(earlier.source)} says"
@@ -484,17 +484,14 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
             what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
             name = quoted(_public_names(debate).get(shared_models[0]) or model_spec.public_name(shared_models[0]))
             conflicts.append(f"{first} is the same {what} as {second}{by_whom}: {name}.")
-        elif shared_vendors := sorted(_vendors(judge_models) & _vendors(side_models)):
-            vendor = quoted(shared_vendors[0])
+        elif shared_names := sorted({*names.get(judge, ())} & {*names.get(side, ())}):
+            conflicts.append(f"{first} is the same model as {second}, as their servers say: {quoted(shared_names[0])}.")
+        elif shared_vendors := {*map(model_spec.vendor, judge_models)} & {*map(model_spec.vendor, side_models)} - {""}:
+            vendor = quoted(min(shared_vendors))
             conflicts.append(f"{first} is a model of the same vendor as {second}{by_whom}: {vendor}.")
     return tuple(conflicts)
 
 
 def _known_speakers(names: Iterable[str]) -> frozenset[str]:
-    """The models and programs among these names; hosts, recordings and people do not tell which model answers, and
-    stand-ins are none."""
+    """The models and programs among them. Hosts, recordings and people tell no model, and stand-ins are none."""
     return frozenset(filter(model_spec.is_called, names))
-
-
-def _vendors(names: Iterable[str]) -> set[str]:
-    return set(filter(None, map(model_spec.vendor, names)))

@@ -35,6 +35,7 @@ _VENDORS = {
 with it."""
 _PLACEHOLDER = re.compile(r"(?:default|local|model|none|unknown|[\W_])+", re.I)
 """A name by which a server tells nothing of the model that it runs, such as `default_model`."""
+_FILE = re.compile(r"\\|\A[./~]|\.(?:gguf|ggml|bin|safetensors)\Z", re.I)
 
 
 def kind(spec: str) -> str:
@@ -91,6 +92,12 @@ def answered_spec(spec: str, name: str | None) -> str | None:
         return None
     _, address = split_address(rest(spec))
     return f"{kind(spec)}:{name}" if address is None else f"{kind(spec)}:{name}@{address}"
+
+
+def answered_name(spec: str, name: str | None) -> str | None:
+    """The name of the model that answered by the word of its server, if it may mean the same at another server: no
+    file, and no name that tells nothing."""
+    return None if name is None or _FILE.search(name) or answered_spec(spec, name) is None else name
 
 
 def vendor(spec: str) -> str:

@@ -57,7 +57,10 @@ def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
         else:
             answered = model_spec.answered_spec(reply.spec, reply.model)
             model, _ = model_spec.split_address(model_spec.rest(reply.spec))
-            shown_model = models.setdefault(answered, model) if answered else None
+            taken = model in models.values() and answered not in models  # by a model at another server
+            shown_model = (
+                models.setdefault(answered, f"{model} ({len(models)})" if taken else model) if answered else None
+            )
             renamed = reply.model_copy(update={"model": shown_model})
             yield entry._replace(event=entry.event.model_copy(update={"reply": renamed}))
 
