@@ -275,11 +275,11 @@ def _installer(folder: Path) -> Path:
     python.parent.mkdir()
     python.write_text(
         "#!/bin/sh\n"
-        'if [ "$1 $2" = "-m venv" ]; then\n'
-        '  mkdir -p "$3/bin"\n'
-        f"  printf '#!/bin/sh\\nexit 0\\n' > \"$3/bin/python\"\n"
-        f'  printf \'#!/bin/sh\\nexec {DEBATE} "$@"\\n\' > "$3/bin/debate"\n'
-        '  chmod +x "$3/bin/python" "$3/bin/debate"\n'
+        'if [ "$2 $3" = "-m venv" ]; then\n'
+        '  mkdir -p "$4/bin"\n'
+        f"  printf '#!/bin/sh\\nexit 0\\n' > \"$4/bin/python\"\n"
+        f'  printf \'#!/bin/sh\\nexec {DEBATE} "$@"\\n\' > "$4/bin/debate"\n'
+        '  chmod +x "$4/bin/python" "$4/bin/debate"\n'
         "fi\n",
         encoding="utf-8",
     )
