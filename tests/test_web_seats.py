@@ -33,7 +33,7 @@ SETUP = {
     "action": "start",
 }
 JOURNAL = "is-a-reason-better-than-a-claim.journal.jsonl"
-SPEECH = "A claim alone convinces nobody who doubts it, and a reason does. " * 12
+SPEECH = "A claim alone convinces no one who doubts it, and a reason does. " * 12
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None
         if ": your turn" in stranger.text(link):
             hand_in(stranger, link, text=SPEECH)
     visitor.until(address, "Complete")
-    assert "A claim alone convinces nobody" in visitor.text(address) and argument in visitor.text(f"{address}/report")
+    assert "A claim alone convinces no one" in visitor.text(address) and argument in visitor.text(f"{address}/report")
     assert "No places" not in visitor.text(f"/search?q={quote(argument)}")
 
 

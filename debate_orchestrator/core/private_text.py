@@ -12,6 +12,10 @@ Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`,
 - In a closed code fence none counts. Reasoning ends at its closing tag, also in code: its fences pair with none
   outside.
 - A pair of tags of the form `<think>` has one name.
+- At the start of a reply, reasoning that a server or a command marks in words (`analysis...assistantfinal`,
+  `Thinking... ...done thinking.`) counts like a pair.
+
+The tokens with which models end a message, and the tag around a whole answer, are left out too.
 
 All this is about speeches. Around the object of a structured reply every tag counts, wherever it stands: an object that
 may be a draft is asked for again. Within its texts tags are words: only a pair with which a text begins is left out,
@@ -64,7 +68,7 @@ _MODEL_TAGS = (
 )
 """The tags that models are known to use: a kind, what opens reasoning of that kind, and what closes it."""
 _TOKEN_KINDS = {"channel", "one_bar", "token", "command"}
-"""Kinds whose tags are special tokens of a model, which count anywhere."""
+"""Kinds whose tags are special tokens of a model, or marks of a command, which count anywhere."""
 _END_OF_MESSAGE = re.compile(
     r"(?:\s*+(?:<[|｜](?!\w*(?:think|thought|inner|channel|message|start|begin|constrain))[\w▁]{1,40}[|｜]>"
     r"|<(?:seed:)?eos>|<end_of_turn>|<turn\|>|</(?:s|longcat_s)>|\[(?:end of text|\|endofturn\|)\]|\[e~\[))+\s*+\Z",

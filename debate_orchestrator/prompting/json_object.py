@@ -4,11 +4,13 @@ A reply that is JSON as a whole is read as it is. In any other, private reasonin
 hold one object.
 
 A guess must never decide a debate. A writer may copy a text without escaping its quotation marks, and that text may
-look like JSON. So a repair drops no word and no bracket, and only the mark that is first in the object begins and ends
-texts. What it repairs: a comma that is missing at the end of a line or is too many, single quotation marks, keys
-without marks or with an escaped underscore, Python's None, True and False, and within texts line breaks, backslashes
-and quotation marks in places where no text may end. No text may hold what could be a key of the object: it may have
-swallowed one that the writer wrote.
+look like JSON. So a repair drops no bracket and no word but those of a comment that has neither marks nor braces, and
+only the mark that is first in the object begins and ends texts. What it repairs: a comma that is missing at the end of
+a line or is too many, single quotation marks, keys without marks or with an escaped underscore, Python's None, True and
+False, and within texts line breaks, backslashes and quotation marks in places where no text may end. No text may hold
+what could be a key of the object: it may have swallowed one that the writer wrote.
+
+`with_backslashes` keeps commands of LaTeX whose backslash a model did not escape, also in valid JSON.
 """
 
 from __future__ import annotations
@@ -33,8 +35,10 @@ _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
 _BRACE_OR_KEY = re.compile(r"""[{}]|["']\s*+:""")
 _END_OF_OBJECT = re.compile(r"""["'`]?\s*+,?\s*+\}""")
 _GOES_ON = re.compile(r"""[,\[]\Z|[^{}"']["']\s*+:\Z""")
+"""The end of JSON that goes on with a value."""
 _FENCE_OR_COMMENT = re.compile(r"(?:(?:\A|\n)[ \t]*+```\w*+|//[^\n]*|/\*[^*]*\*/)\s*+\Z")
 _MAX_COMMENT = 300
+"""Characters before an object in which such a line is looked for."""
 _BACKSLASH = r"(?<!\\)((?:\\\\)*+)\\(?={})"
 _COMMAND = re.compile(_BACKSLASH.format(
     r"[bfr][A-Za-z]|(?:n(?:abla|atural|eq|[lg]eq(?:q|slant)?|gtr|otin|preceq|succeq|[vV][dD]ash|su[bp]seteq"

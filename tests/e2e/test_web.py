@@ -291,7 +291,7 @@ def test_two_people_in_two_browsers(dashboard: tuple[Path, str], context: Any, p
     for name, person in people.items():
         person.goto(address.partition("/dashboard/")[0] + seats[name])
     first = people["Researcher A"]
-    first.get_by_label("Your speech").type("A claim alone convinces nobody who doubts it, and a reason does. ")
+    first.get_by_label("Your speech").type("A claim alone convinces no one who doubts it, and a reason does. ")
     looked_at(first)
     first.reload()
     assert "A claim alone" in first.get_by_label("Your speech").input_value()
@@ -303,7 +303,7 @@ def test_two_people_in_two_browsers(dashboard: tuple[Path, str], context: Any, p
         person.get_by_role("link", name="Read the report").click()
         person.wait_for_url("**/report")
         assert person.evaluate("Object.keys(localStorage)") == []
-        assert "A claim alone convinces nobody" in person.content()
+        assert "A claim alone convinces no one" in person.content()
         person.context.close()
     assert context.said == []
 
@@ -318,7 +318,7 @@ def test_a_waiting_page_says_whose_turn_it_is(dashboard: tuple[Path, str], conte
         link = window.get_by_role("link", name=name, exact=True).get_attribute("href")
         person.goto(address.partition("/dashboard/")[0] + link)
     judge.get_by_text("it is the turn of Researcher A.").wait_for()
-    speaker.get_by_label("Your speech").fill("A claim alone convinces nobody who doubts it, and a reason does. ")
+    speaker.get_by_label("Your speech").fill("A claim alone convinces no one who doubts it, and a reason does. ")
     speaker.get_by_role("button", name="Hand it in").click()
     judge.get_by_text("it is the turn of Researcher B.").wait_for()
     assert context.said == []

@@ -108,7 +108,7 @@ def test_a_draft_that_was_not_handed_in_stays(dashboard: tuple[Path, str], conte
     window.get_by_role("button", name="Start the debate").click()
     link = address.partition("/dashboard/")[0] + window.get_by_role("link", name="Researcher A").get_attribute("href")
     laptop, phone = (page.context.browser.new_context().new_page() for _ in range(2))
-    speech = "A claim alone convinces nobody who doubts it, and a reason does. "
+    speech = "A claim alone convinces no one who doubts it, and a reason does. "
     for person in (laptop, phone):
         person.goto(link)
         person.get_by_label("Your speech").wait_for()
@@ -131,6 +131,7 @@ def test_a_draft_that_was_not_handed_in_stays(dashboard: tuple[Path, str], conte
     follow(phone, phone.get_by_role("button", name="Hand it in"))
     laptop.get_by_role("button", name="Hand it in").click()
     laptop.get_by_label("What you wrote, which was not taken").wait_for()
+    laptop.wait_for_load_state()  # its script keeps what was not taken
     laptop.goto(link)
     assert left.input_value() == "Another hour."
     for person in (laptop, phone):
