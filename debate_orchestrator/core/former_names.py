@@ -28,10 +28,10 @@ READS_FORMER_VALUES = BeforeValidator(lambda value: _renamed(value, _FORMER_VALU
 
 def formerly(**former_names: str) -> ConfigDict:
     """The configuration of a model some of whose fields had other names in earlier versions: it reads those too. Each
-    is the first name that journals have, which a later renaming must keep; later ones may follow, with a space."""
+    is the first name that journals have, which a later renaming must keep."""
 
     def names_read(name: str) -> str | AliasChoices:
-        return AliasChoices(name, *former_names[name].split()) if name in former_names else name
+        return AliasChoices(name, former_names[name]) if name in former_names else name
 
     return ConfigDict(alias_generator=AliasGenerator(validation_alias=names_read))
 
