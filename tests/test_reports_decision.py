@@ -260,6 +260,17 @@ def test_open_claims_come_by_id_the_most_disputed_first() -> None:
     assert first.open_count == 4
 
 
+def test_a_first_sentence_ends_in_no_abbreviation() -> None:
+    """It is cut between words where it is long, and an ellipsis says that more follows."""
+    for text, shown in (
+        ("Dr. Smith shows it. But", "Dr. Smith shows it. …"),
+        ("Rust wins vs. Go in the U.S. Senate.", "Rust wins vs. Go in the U.S. Senate."),
+        ("It is “no.” So it was.", "It is “no.” …"),
+        ("word " * 40, f"{'word ' * 27}word…"),
+    ):
+        assert decision_brief.first_sentence(text) == shown
+
+
 def test_what_was_not_checked() -> None:
     """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
     assert first_screen(adversarial(rounds=1)).unchecked == (

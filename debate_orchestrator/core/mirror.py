@@ -272,9 +272,9 @@ _OTHER_LETTER = re.compile(
     r"|(?:^|\n)[\s>*_#(-]*\0[.)]"  # the head of a row
 )
 _NAME_BEFORE = re.compile(
-    rf"\0[*_]*\s+(?:(?:likely|{_ADVERB})\s+)?(?!(?:means|news|lens|bias|series|species|can of|will to|might is)\b)(?:(?:"
-    r"again|also|and|are|as|at|but|can(?:not)?|could|did|from|gave|had|has|however|in|instead|is|itself|may|might|must|"
-    r"never|nor|now|on|only|or|said|saw|shall|should|since|so|still|than|that|then|therefore|though|thus|to|was|went|"
+    rf"\0[*_]*\s+(?:(?:likely|{_ADVERB})\s+)?(?!(?:means|news|lens|bias|series|species|can of|will to|might is)\b)(?:"
+    r"(?:again|also|and|are|as|at|but|can(?:not)?|could|did|from|gave|had|has|however|in|instead|is|itself|may|might|"
+    r"must|never|nor|now|on|only|or|said|saw|shall|should|since|so|still|than|that|then|therefore|though|thus|to|was|went|"
     r"versus|vs|were|where|whereas|which|while|who|whose|will|with|won|would|yet|does|goes|says|[a-z]+n['’]t|"
     rf"{_ADVERB}(?=:)|[a-z]+[^aiosu']s|(?!one|once|eu)[aeio][a-z]+)(?![\w'’-])|"
     r"(?:[a-z]+ed|beat|began|broke|built|chose|drew|found|grew|held|kept|left|lost|made|met|misread|paid|put|ran|sent|"

@@ -20,7 +20,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import report_sections, wording
-from debate_orchestrator.reports.decision_brief import split_first_sentence
+from debate_orchestrator.reports.decision_brief import first_sentence
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import FINAL
@@ -238,7 +238,7 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
 
 def _recommendations(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     rows = [
-        (str(run.number), run.text(split_first_sentence(brief.do)[0]), f"{brief.sure} %")
+        (str(run.number), run.text(first_sentence(brief.do)), f"{brief.sure} %")
         for run in runs
         if (brief := run.report.decision_brief)
     ]

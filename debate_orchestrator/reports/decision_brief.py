@@ -12,6 +12,7 @@ from debate_orchestrator.core import rapporteur, tally
 from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.phases import DECISION_BRIEF, NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import DisputedClaim, Part
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import map_leaves
@@ -40,8 +41,14 @@ _PART_NAMES = {
 """The name of one item of a list of a decision brief."""
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"”’')\]*_`]*$")
 """The end of a text that ends in punctuation, inside quotation marks or brackets or before them."""
-_SENTENCE = re.compile(r".+?(?<!\be\.g)(?<!\bi\.e)[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z]|$)")
-"""The first sentence of a text on one line."""
+_SENTENCE = re.compile(
+    r"(?:\S+\s+)*?(?![\"“‘'(\[*_]*(?:[A-Z][a-z]{0,2}|[b-df-hj-np-tv-xz]+|(?:[A-Za-z]{1,2}\.)+[A-Za-z])\.\s)"
+    r"\S*[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z]|$)"
+)
+"""The first sentence of a text on one line. No sentence ends in what may be an abbreviation: a capital and at most two
+small letters (`Dr.`), consonants alone (`vs.`), or single letters with full stops (`U.S.`)."""
+_MAX_LENGTH = 140
+"""Characters of a first sentence on page one: what follows stands further down."""
 
 
 class IssueReport(Part):
@@ -327,6 +334,13 @@ def split_first_sentence(text: str) -> tuple[str, str]:
     line = one_line(text)
     first = _SENTENCE.match(line)
     return (first[0], line[first.end() :].strip()) if first else (line, "")
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, or its beginning, with an ellipsis where more follows."""
+    first, more = split_first_sentence(text)
+    shown = wording.shorten(first, _MAX_LENGTH)
+    return f"{shown} …" if more and shown == first else shown
 
 
 def heading(text: str) -> str:

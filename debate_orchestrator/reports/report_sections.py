@@ -113,6 +113,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "rapporteur_note": provenance.author_note(report.run),
         "check_outcome": decision_brief.check_outcome(report.shown_decision_brief),
         "split_first_sentence": decision_brief.split_first_sentence,
+        "first_sentence": decision_brief.first_sentence,
         "heading": decision_brief.heading,
         "result_line": verdict_text.result_line(report),
         "argued_better": verdict_text.who_argued_better(report),

@@ -209,7 +209,7 @@ def _recommendation(debate: DebateState) -> str:
     brief = decision_brief.decision_brief_report(debate)
     if brief is None:
         return ""
-    return decision_brief.recommendation(brief.sure, decision_brief.split_first_sentence(brief.do)[0])
+    return decision_brief.recommendation(brief.sure, decision_brief.first_sentence(brief.do))
 
 
 def search(words: str) -> tuple[list[SearchHit], bool]:
