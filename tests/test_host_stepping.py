@@ -13,6 +13,8 @@ import scripted_replies
 from conftest import Run, finish
 
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.report_files import render_file
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.web import blocks, debate_list
 
@@ -220,11 +222,9 @@ def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str,
     (code,) = set(re.findall(rf"- {line} \[(\w+)\]", brief))
     Path("a.md").write_text(f"Dogs are loyal.\n\n{line} [BCDFGH]", encoding="utf-8")
     ran = debate("step", J, "--json", "1.opening.a=a.md")
-    assert "only with the code in the brief" in ran.json["accepted"][0]["remark"]
-    assert (
-        f'Researcher A wrote "{line}" without the code of the turn, so it does not count (1.opening.a).'
-        in (ran.json["show"])
-    )
+    remark = f'"{line}" does not count here: it concedes only with the code in the brief.'
+    assert ran.json["accepted"][0]["remark"] == remark
+    assert f"Researcher A (1.opening.a): {remark}" in ran.json["show"]
 
     (turn,) = ran.json["turns"]
     scripted_replies.hand_in(turn, f"You are right.\n\n{line}")
@@ -233,6 +233,9 @@ def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str,
     (own,) = re.findall(r"\[([A-Z]{6})\]$", said)
     ran = debate("step", J, "--json")
     assert "Researcher B conceded the debate (1.opening.b)." in ran.json["show"]
+    report = build_report(read(J).entries)
+    assert [turn.ignored_line for turn in report.turns] == [remark, ""]
+    assert all(render_file(report, suffix).count("with the code in the brief.") == 1 for suffix in (".md", ".html"))
     assert "remark" not in ran.json["accepted"][0]
     briefs = [Path(later["brief"]).read_text(encoding="utf-8") for later in ran.json["turns"]]
     assert briefs and all(line in text and own not in text for text in briefs)

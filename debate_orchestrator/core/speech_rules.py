@@ -219,6 +219,12 @@ def ignored_line_on_record(debate: DebateState, turn: Turn) -> IgnoredLine | Non
     return ignored._replace(lacks_code=False) if ignored and event.concedes is None else ignored
 
 
+def ignored_line_remark(debate: DebateState, turn: Turn) -> str:
+    """The sentence that says why that line does not count; empty if there is none."""
+    ignored = ignored_line_on_record(debate, turn)
+    return debate.format.reserved_lines.remark(*ignored) if ignored else ""
+
+
 @lru_cache(maxsize=64)
 def _line_pattern(line: str) -> re.Pattern[str]:
     """A pattern for lines with the words of `line` in lower case, with any punctuation between and around them, and

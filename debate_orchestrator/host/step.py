@@ -297,9 +297,8 @@ class Stepper:
         if isinstance(event, StructuredReplyGiven) and turn.role == RAPPORTEUR:
             problems = rapporteur.quality_problems(self.state, turn, event.data)
             return f"it still has problems: {' '.join(problems)}" if problems else None
-        ignored, lines = speech_rules.ignored_line_on_record(self.state, turn), self.state.format.reserved_lines
-        if ignored:
-            return lines.remark(*ignored)
+        if remark := speech_rules.ignored_line_remark(self.state, turn):
+            return remark
         words_asked = turn.phase.target_words or 0
         if isinstance(event, Spoke) and not event.concedes and words * _SHORT < words_asked:
             return f"it stands, though about {words_asked} words are asked for: if its agent failed, tell the user."

@@ -192,12 +192,8 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if ignored := speech_rules.ignored_line_on_record(debate, turn):
-        where = "without the code of the turn, so it" if ignored.lacks_code else "where it"
-        where = "in a speech with lines for the other side, so it" if ignored.other_lines else where
-        yield Announcement(
-            "conduct", f'{name} wrote "{ignored.line}" {where} does not count ({turn.id}).', turn_id=turn.id
-        )
+    if remark := speech_rules.ignored_line_remark(debate, turn):
+        yield Announcement("conduct", f"{name} ({turn.id}): {remark}", turn_id=turn.id)
     if schedule.is_missing(debate, turn):
         yield Announcement("missing", wording.missing_reply_text(debate, turn), "warning", turn.id)
         if turn.after_rounds and turn.role == RAPPORTEUR:

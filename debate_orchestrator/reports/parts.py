@@ -96,6 +96,8 @@ class TurnReport(Part):
     """Whether private reasoning was left out."""
     other_lines: bool = False
     """Whether it writes lines for the other side, where the format forbids that."""
+    ignored_line: str = ""
+    """The sentence that says why its line of concession or decline does not count; empty if it has none."""
     changed_by_user: bool = Field(default=False, exclude=True)
     """Whether it holds the list of issues as the user changed it."""
     floor: tuple[str, ...] = ()

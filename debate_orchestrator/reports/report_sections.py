@@ -79,8 +79,7 @@ class Writer(Protocol):
 def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The values for the templates of reports that people read: the report, its sections in words, and the functions
     that write a turn. Fields of final ballots that a template shows `elsewhere` are not listed."""
-    issues = report.issues.issues if report.issues else ()
-    fields = FieldText(report.seats, {issue.id: issue.question for issue in issues})
+    fields = FieldText(report.seats, {one.id: one.question for one in (report.issues.issues if report.issues else ())})
     rated = {"sources"} if report.evidence is not None else set()
     issue_phrases = [phrase(f"{issue.id}. ", inline_markdown(issue.question)) for issue in own_issues(report)]
     values: dict[str, Any] = {
