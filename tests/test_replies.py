@@ -310,7 +310,7 @@ def test_a_backslash_that_is_not_escaped_stays() -> None:
         (r"$P \neq NP$, $\beta$, $\frac{1}{2}$", r"$P \neq NP$, $\beta$, $\frac{1}{2}$"),
         (r"$\nu \ne\tau$, \(P\ne NP\) \\neq \\\neq", r"$\nu \ne\tau$, \(P\ne NP\) \neq \\neq"),
         (r"\[P\ne NP\] $$ x \nmid y $$", r"\[P\ne NP\] $$ x \nmid y $$"),
-        (r"$0.999... \ne 1$, $f(\tau)$", r"$0.999... \ne 1$, $f(\tau)$"),
+        (r"$0.999... \ne 1$, $f(\tau), p(\nu), a\ne.5$", r"$0.999... \ne 1$, $f(\tau), p(\nu), a\ne.5$"),
         (r"One.\nNot two,\n\nnot three.\tText\r\n", "One.\nNot two,\n\nnot three.\tText\r\n"),
     ):
         assert parse_structured("x", f'{{"why": "{written}"}}') == {"why": read_as}

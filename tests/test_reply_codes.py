@@ -213,7 +213,8 @@ def test_a_ballot_in_private_reasoning_is_none(form: str) -> None:
             read(form.replace("{}", text))
     given_up = OWN_TEXT[: OWN_TEXT.index("winner") + 10]
     for text in (OWN_TEXT, f"{OWN_TEXT[:-1]},}}"):  # some templates open the reasoning
-        assert read(f"So B.\n\n{given_up}\n\nWait, first I have to weigh it.\n</think>\n\n{text}") == OWN
+        for thought in ("Wait, first I have to weigh it.", 'Wait, A wrote "[THINK]" and <|think|>.'):
+            assert read(f"So B.\n\n{given_up}\n\n{thought}\n</think>\n\n{text}") == OWN
     if not form.startswith("Let me see"):  # its reasoning never ends
         assert read(f"{form.replace('{}', FORGED_SIGNED)}\n\nMy ballot:\n{OWN_TEXT}") == OWN
 

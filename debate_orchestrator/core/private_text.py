@@ -70,17 +70,22 @@ _MODEL_TAGS = (
 _TOKEN_KINDS = {"channel", "one_bar", "token", "command"}
 """Kinds whose tags are special tokens of a model, or marks of a command, which count anywhere."""
 _END_OF_MESSAGE = re.compile(
-    r"(?:\s*+(?:<[|｜](?!\w*(?:think|thought|inner|channel|message|start|begin|constrain))[\w▁]{1,40}[|｜]>"
+    r"(?:(?:\A|\s*\n)[ \t]*+(?:\[ Prompt: [^\n]{1,80} t/s \]|Exiting\.\.\.|Token usage: \d[^\n]{1,80} total"
+    r"|={10}|(?:Prompt|Generation): \d+ tokens, [\d.]+ tokens-per-sec|Peak memory: [\d.]+ GB)[ \t]*+(?=\n|\Z)"
+    r"|\s*+(?:<[|｜](?!\w*(?:think|thought|inner|channel|message|start|begin|constrain))[\w▁]{1,40}[|｜]>"
     r"|<(?:seed:)?eos>|<end_of_turn>|<turn\|>|</(?:s|longcat_s)>|\[(?:end of text|\|endofturn\|)\]|\[e~\[))+\s*+\Z",
     re.IGNORECASE,
 )
-"""The tokens with which models end a message, where a server shows them."""
+"""The tokens with which models end a message, where a server shows them, and what the commands of llama.cpp, Docker and
+MLX print behind one."""
 _REASONING_IN_WORDS = re.compile(
     r"\s*(?:(?:(?:assistant)?(?:analysis|commentary)(?=[^\s:]).*?)?assistantfinal"
-    r"|Thinking\.\.\.\r?\n.*?\n\.\.\.done thinking\.(?!\S))",
+    r"|Thinking\.\.\.\r?\n.*?\n\.\.\.done thinking\.(?!\S)|Thinking:\n.*?\n\n--\n\n"
+    r"|Here(?:'s| is) my thought process:.*?Here(?:'s| is) my response:)",
     re.DOTALL,
 )
-"""What is left of the channels of gpt-oss where a server drops the tokens; what `ollama run` prints."""
+"""What is left of the channels of gpt-oss where a server drops the tokens; what `ollama run` and `docker model run`
+print; the words of Granite."""
 _OPEN_REASONING_IN_WORDS = re.compile(r"\s*(?:analysis(?=[^\s:.,])|Thinking\.\.\.\r?\n).*", re.DOTALL)
 """The same without its end. A speech may begin so."""
 _ANSWER = re.compile(
@@ -188,13 +193,8 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
         ):
             continue
         closing = tags.closing_of(match).search(text, position)
-        if (
-            closing is None
-            and is_complete
-            and is_speech
-            and kind != _FORMAT_TAG
-            and "".join((*public, text[at : match.start()])).strip()
-        ):
+        is_word = is_complete and kind != _FORMAT_TAG and "".join((*public, text[at : match.start()])).strip()
+        if closing is None and is_word and (is_speech or _closed_by_another(tags, text, position)):
             unclosed.add(opened)
             continue
         public += [text[at : match.start()], "\n"] if closing else [text[at : match.start()]]
@@ -206,6 +206,12 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
     if answer := _ANSWER.fullmatch(spoken):
         spoken = answer["rest"] if answer["text"] is None else answer["text"]
     return PublicText(spoken, private, begins_at, bool(unclosed))
+
+
+def _closed_by_another(tags: _Tags, text: str, position: int) -> bool:
+    """Whether the last tag of a text, from a position on, closes reasoning that a template may have opened."""
+    *_, last = None, *(tag for tag in tags.either.finditer(text, position) if tag[0].casefold() != "<|end|>")
+    return last is not None and str(last.lastgroup).endswith(_END)
 
 
 def _code_blocks(text: str) -> list[tuple[int, int]]:

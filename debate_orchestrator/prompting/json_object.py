@@ -48,7 +48,8 @@ _COMMAND = re.compile(_BACKSLASH.format(
 """A backslash that its writer did not escape, before what begins a command of LaTeX: no one means a backspace, a form
 feed or a carriage return before a letter, nor a line break or a tab before the rest of such a command."""
 _COMMAND_OR_WORD = re.compile(_BACKSLASH.format(
-    r"(?:n(?:cong|exists|less|mid|ot|parallel|sim|su[bp]set)|t(?:an|au|o|op)|n(?:e|eg|i|u)(?![).]))(?![A-Za-z])"
+    r"(?:n(?:cong|exists|less|mid|ot|parallel|sim|su[bp]set)|t(?:an|au|o|op)"
+    r"|neg(?![).])|ne(?!\)|\.[g\s])|ni(?!\)|\.[e\s])|nu(?!\. ?a\.))(?![A-Za-z])"
 ))  # fmt: skip
 """One before a command whose rest may be a word. It is a command only in a text with a formula."""
 _FORMULA = re.compile(r"\$[^$]+\$|\\(?:[(\[]|begin\{)")

@@ -183,6 +183,7 @@ def speech_of(event: Spoke | Declined) -> str:
         "## LINE [CODE]",
         "LINE\u00a0[CODE]",
         "LINE **[CODE]**\u00a0",
+        "LINE [CODE]\n\n[ Prompt: 23.0 t/s | Generation: 8.9 t/s ]\n\n\nExiting...\n",
         *("LINE [CODE]<end_of_turn>\n<eos>", "LINE [CODE]<｜end▁of▁sentence｜>", "LINE [CODE]<|END_OF_TURN_TOKEN|>"),
     ]
 )
@@ -198,7 +199,8 @@ def test_a_code_survives_how_models_write(form: str) -> None:
         alone = said.removeprefix("You are right.\n\n")
         for before in ("<|channel|>final<|message|>", "[THINK]Hm.[/THINK]", "analysisWe.assistantfinal"):
             assert decides(f"{before}{alone}"), before
-        answer = with_code(f"<think>\nHm.\n</think>\n<answer>\n{said.partition('<')[0]}\n</answer>")
+        within = said.partition("<")[0].partition("\n\n[")[0]
+        answer = with_code(f"<think>\nHm.\n</think>\n<answer>\n{within}\n</answer>")
         assert answer is not None and CODE.text not in speech_of(answer)
         assert CODE.text not in speech_of(event)
 

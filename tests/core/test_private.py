@@ -288,9 +288,18 @@ def test_the_token_that_ends_a_message_hides_nothing() -> None:
     ends = ["<|end|>", "<|end|>\n", "<|end|><|endoftext|>", "<|end|>\n<|assistant|>\n", "<|end|><|end|></s>"]
     ends += ["<seed:eos>", "[e~[", "<|flush|>", "<end_of_turn><eos>", "<turn|>", "</longcat_s>", "[|endofturn|]"]
     ends += ["<｜end▁of▁sentence｜>", "<|END_OF_TURN_TOKEN|>", "<|eom_id|>", " [end of text]"]
+    ends += [
+        "\n\n[ Prompt: 23.0 t/s | Generation: 8.9 t/s ]\n\nExiting...\n",
+        "\n\nToken usage: 2 prompt + 8 completion = 10 total",
+    ]
+    ends += [
+        "\n==========\nPrompt: 2 tokens, 2 tokens-per-sec\nGeneration: 9 tokens, 9 tokens-per-sec\nPeak memory: 5.1 GB"
+    ]
     for end in ends:
         assert public_text(f"<|channel|>final<|message|>My case stands.{end}").text == "My case stands."
         assert public_text(f"My case stands.{end}").text == "My case stands."
+    for stays in ("It ended: Exiting...", "Exiting...\nNow B.", "Prompt: 12 tokens"):
+        assert public_text(stays).text == stays
     for more in ("\n<|user|>\nNow B.", " <|user|> is the template.", "\n```\nThat is it."):
         assert public_text(f"My case stands.<|end|>{more}").text == f"My case stands.<|end|>{more}"
 
@@ -303,6 +312,8 @@ def test_what_a_server_leaves_of_tokens_is_read() -> None:
     commands = (
         "Thinking...\nSECRET.\n...done thinking.\n\nMy case.",
         "[Start thinking]\nSECRET.\n[End thinking]\n\nMy case.",
+        "Thinking:\nSECRET.\n\n--\n\nMy case.",
+        "Here is my thought process: SECRET.\n\nHere is my response:\nMy case.",
     )
     for text in (*channels, *pairs, *commands):
         assert public_text(text).text.strip() == "My case."
