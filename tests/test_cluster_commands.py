@@ -213,14 +213,14 @@ def test_the_lines_of_another_debate(url: str) -> None:
     """A journal that the database has under the id of another debate is not written to the folder; all others are. A
     run that has nothing to do leaves the note there while another run's debates are queued."""
     held = small_tournaments.tournament("first", topics=1)
-    run = small_tournaments.run_tournament(held)
+    small_tournaments.run_tournament(held)
     one, other = (scheduled.id for scheduled in held.schedule[:2])
     fetched: list[str] = []
 
     async def play() -> Coordinator:
         async with open_database(url, print) as stored:
             first = Coordinator(stored, held)
-            await first.upload(run)
+            await first.upload()
             await enqueue(stored, first.id, [(one, True)])
             await first.run()
             assert Path("first", "cluster.txt").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -22,6 +22,7 @@ from procrastinate.testing import InMemoryConnector
 from test_cluster_shared import tournament
 
 from debate_orchestrator.storage import run_elsewhere
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.cluster import coordinator, jobs
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.coordinator import Coordinator
@@ -241,7 +242,7 @@ def test_runs_that_share_a_folder_share_its_note(postgres_server: Postgres, data
     async def play() -> list[bool]:
         async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
             runs = [Coordinator(stored, small_tournaments.tournament(topics=1)) for _ in range(2)]
-            await asyncio.gather(*(run.register() for run in runs))
+            await asyncio.gather(*(run.upload() for run in runs))
             earlier, later = sorted(runs, key=lambda run: run._pass)
             kept = []
             for run in (earlier, later, later):
@@ -266,7 +267,7 @@ def test_no_run_removes_the_note_before_another_has_queued_its_debates(
                     await asyncio.wait_for(other._withdraw_note(), 0.5)
 
             monkeypatch.setattr(coordinator, "enqueue", enqueue)
-            await run.register([("t1", False)])
+            await run.queue(include_stopped=True)
 
     asyncio.run(play())
     assert Path("held", "cluster.txt").exists()
@@ -286,13 +287,13 @@ def test_a_run_that_stands_still_with_the_note(
     def remove_slowly(folder: str) -> None:
         idle = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
         postgres_server.query(database, idle)
-        threads.append(Thread(target=lambda: asyncio.run(with_run(Coordinator.register))))
+        threads.append(Thread(target=lambda: asyncio.run(with_run(Coordinator.upload))))
         threads[0].start()
         threads[0].join(2)
         run_elsewhere.remove_note(folder)
 
     async def play(run: Coordinator) -> None:
-        await run.register()
+        await run.upload()
         monkeypatch.setattr(coordinator, "remove_note", remove_slowly)
         with suppress(psycopg.OperationalError):
             await run._withdraw_note()
@@ -300,6 +301,46 @@ def test_a_run_that_stands_still_with_the_note(
     asyncio.run(with_run(play))
     threads[0].join()
     assert Path("held", "cluster.txt").exists()
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_debate_that_went_on_alone_is_not_queued(
+    postgres_server: Postgres, database: str, here: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
+) -> None:
+    """While a run waits to queue its debates, another may have ended, and removed the note. A debate of the folder that
+    was run alone since then is uploaded as it is now; one that still is run alone is left to that process."""
+    held = small_tournaments.tournament(topics=1)
+    small_tournaments.run_tournament(held)
+    journal = Path(held.journal_path(held.schedule[0].id))
+    lines = journal.read_bytes()
+    journal.write_bytes(b"".join(lines.splitlines(keepends=True)[:8]))
+    alone = ExitStack()
+
+    def take_lock(*which: Any) -> bool:
+        if Path("held", "cluster.txt").exists() and not alone_done:
+            alone_done.append(True)
+            run_elsewhere.remove_note("held")
+            if is_open:
+                alone.enter_context(JournalWriter(journal))
+            else:
+                journal.write_bytes(lines)
+        return take(*which)
+
+    take, alone_done = coordinator.take_lock, list[bool]()
+    monkeypatch.setattr(coordinator, "take_lock", take_lock)
+
+    async def play() -> tuple[int, bytes]:
+        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
+            run = Coordinator(stored, held)
+            await run.upload()
+            await asyncio.wait_for(run.run(), 5)
+            assert alone_done and [*run.unusable] == [held.schedule[0].id] * is_open
+            text = "SELECT string_agg(line, '' ORDER BY n) FROM lines WHERE debate = %(debate)s"
+            ((stored_lines,),) = await stored.rows(text, debate=held.schedule[0].id)
+            return await jobs.count_unfinished(stored, run.id), bytes(stored_lines)
+
+    with alone:
+        assert asyncio.run(play()) == (0, journal.read_bytes())
 
 
 def test_a_cap_that_a_later_run_has_lowered(postgres_server: Postgres, database: str, here: Path) -> None:
@@ -311,7 +352,7 @@ def test_a_cap_that_a_later_run_has_lowered(postgres_server: Postgres, database:
                 Coordinator(stored, small_tournaments.tournament(topics=1, max_cost=cost)) for cost in (40.0, 2.0)
             )
             for run in (earlier, later, earlier):
-                await run.register()
+                await run.upload()
             caps = "SELECT max_cost, (spec::json ->> 'max_cost')::float, pass FROM tournaments"
             return await stored.rows(caps)
 

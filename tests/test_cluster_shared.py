@@ -264,7 +264,7 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
         rows = []
         async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
             run = Coordinator(stored, small_tournaments.tournament(topics=1))
-            await run.register()
+            await run.upload()
             for debate_id in ("d", "e"):
                 await begun(ClusterBudget(stored, run.id), debate_id)
             for _ in range(2):
@@ -287,7 +287,7 @@ def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, her
     async def play() -> Coordinator:
         async with open_database(postgres_server.url(database), notices.append) as stored:
             run = Coordinator(stored, held)
-            await run.register()
+            await run.upload()
             insert = "INSERT INTO journals (tournament, debate, status) VALUES (%(id)s, %(debate)s, 'complete')"
             for debate_id in (good, *others, "no debate of it"):
                 await stored.execute(insert, id=run.id, debate=debate_id)

@@ -38,6 +38,25 @@ def test_who_spoke_first_is_said_of_turns_alone(here: Path) -> None:
     assert [row.first for row in read_rows("x").debates] == [None, "pro"]
 
 
+def test_a_format_that_decides_otherwise_than_by_final_votes_is_noted(here: Path) -> None:
+    """So are labels of several judges that stand for winners; a debate without a verdict is not."""
+    opened, *others = play_events(rounds=1)
+    formats = [opened.format.model_copy(update={"decided_by": by}) for by in ("votes", "swing")]
+    plain, swing = (opened.model_copy(update={"format": made, "nonce": made.decided_by * 4}) for made in formats)
+    Path("x").mkdir()
+    for name, events in (
+        ("1", [plain, *others]),
+        ("2", [swing, *others]),
+        ("3", scripted_debates.events("claim", panel=2)),
+        ("4", scripted_debates.events("claim")),
+        ("5", scripted_debates.events("claim", panel=2, until="1.argument.a", rounds=2)),
+    ):
+        write_journal(Path(f"x/{name}.journal.jsonl"), events)
+    what = "In 2 debates the format decides by votes gained or by labels, not by the final votes"
+    effect = "strengths, ranks and tables of votes go by the final votes."
+    assert f"{what} (x/2.journal.jsonl is the first): {effect}" in read_rows("x").notes
+
+
 def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
     """A debate counts for the models that spoke and voted in it: not for one that got a seat after its last turn, and a
     side that two models spoke for counts for neither. A note says so, and where the user ended the rounds early."""

@@ -254,8 +254,9 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
     assert "the template can't be rendered" in ran.err and failed[0].id in ran.err, ran.err
 
 
-def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Path) -> None:
-    """A file that is not a report under the name of a debate's report is told of and left; the others are written."""
+def test_reports_of_debates_are_written_where_they_are_not_up_to_date(debate: Run, here: Path) -> None:
+    """A file that is not a report under the name of a debate's report is told of and left; the others are written. A
+    report of a journal that went on is made again, an edited one is kept aside, and no other is touched."""
     held = small_tournaments.tournament(topics=1)
     in_the_way = Path(held.folder, "debates", f"{held.schedule[0].id}.md")
     in_the_way.write_text("mine", encoding="utf-8")
@@ -264,6 +265,23 @@ def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Pa
     assert ran.code == 2 and f"{in_the_way}' is not a report" in ran.err, ran.err
     assert len(list(Path(held.folder, "debates").glob("*.html"))) == len(held.schedule) - 1
     assert in_the_way.read_text(encoding="utf-8") == "mine" and "6 debates complete" in ran.out
+
+    in_the_way.unlink()
+    assert debate("tournament", "resume", held.folder).code == 0
+    pages = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path(held.folder, "debates").glob("*.html")}
+    for scheduled in held.schedule[:2]:
+        journal = Path(held.journal_path(scheduled.id))
+        lines = journal.read_bytes()
+        journal.write_bytes(b"".join(lines.splitlines(keepends=True)[:8]))
+        assert debate("report", str(journal)).code == 0
+        journal.write_bytes(lines)
+    edited = Path(held.folder, "debates", f"{held.schedule[1].id}.html")
+    edited.write_text(edited.read_text(encoding="utf-8").replace("<title>", "<title>My "), encoding="utf-8")
+    again = debate("tournament", "resume", held.folder)
+
+    assert {path: path.read_bytes() for path in pages} == {path: data for path, (data, _) in pages.items()}
+    assert sum(path.stat().st_mtime_ns == written for path, (_, written) in pages.items()) == len(pages) - 2
+    assert again.code == 0 and again.err.count("is kept as") == 1 and edited.with_suffix(".edited.html").exists()
 
 
 def test_a_strangers_seat_is_refused(debate: Run, here: Path) -> None:
@@ -301,12 +319,17 @@ def test_a_strangers_seat_is_refused(debate: Run, here: Path) -> None:
 
 def test_programs_with_other_arguments_are_other_models(here: Path) -> None:
     """They are told apart by their names in the tournament, and by a number in a mere folder of journals, although
-    reports show no arguments. A note says which number is whose."""
-    models = [{"name": name, "spec": f"command:cat {name}"} for name in ("strong", "weak")]
-    held = small_tournaments.tournament(
-        **{**PAIR, "models": models, "pairs": "round robin", "sides": "swapped", "rehearse": True}
-    )
-    small_tournaments.run_tournament(held)
+    reports show no arguments. A note says which number is whose, save of journals that are left out."""
+    rules = {**PAIR, "pairs": "round robin", "sides": "swapped", "rehearse": True}
+    for name in ("other", "held"):
+        models = [{"name": word, "spec": f"command:cat {word} {name}"} for word in ("strong", "weak")]
+        held = small_tournaments.tournament(name, **{**rules, "models": models})
+        small_tournaments.run_tournament(held)
+    left_out = next(Path("other", "debates").glob("*.jsonl"))
+    shutil.copy(left_out, Path(held.folder, "debates", "0.journal.jsonl"))
+    named = read_rows(held.folder)
+    Path(held.folder, "debates", "0.journal.jsonl").unlink()
+    assert not any("are numbered" in note for note in named.notes)
     named, bare = (read_rows(name) for name in (held.folder, str(Path(held.folder, "debates"))))
 
     assert {row.pro for row in named.debates} == {"stand-in for strong", "stand-in for weak"}

@@ -244,7 +244,7 @@ def make_plan(opened: Opened) -> DebatePlan:
         judge_turns=judge_turns,
         voting_turn_ids=voting_turn_ids,
         weights=weights,
-        winner_of_label=_winner_of_label(format),
+        winner_of_label=winner_of_label(format),
         mirror=Mirror(format, order_only=opened.mirror_order_only),
     )
 
@@ -272,7 +272,7 @@ def _judge_turns(opened: Opened, slot: Slot, judges: Sequence[str]) -> tuple[Jud
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 
-def _winner_of_label(format: Format) -> dict[str, str]:
+def winner_of_label(format: Format) -> dict[str, str]:
     shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.is_vote(phase)]
     names_winners = any({"winner", "scores"} & set(shape) for shape in shapes)
     return {} if names_winners else format.winner_of

@@ -25,7 +25,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import NO_BALLOTS, BallotFolder
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.journal_lines import Entry
+from debate_orchestrator.storage.journal_lines import Entry, stated_hash
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.messages import Notify, ignore
@@ -160,6 +160,16 @@ def is_unchanged(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return _is_unchanged(data, suffix) and (suffix != ".html" or _SAFE_PAGE.match(data) is not None)
+
+
+def is_outdated(path: str, journal: str) -> bool:
+    """Whether a report states that it was made when its journal ended with another line."""
+    try:
+        checksum = read_checksum(read_regular(path, follow=False), os.path.splitext(path)[1])
+        last_line = read_regular(journal, follow=False).rstrip(b"\n").rpartition(b"\n")[2]
+    except (OSError, ValueError):
+        return False
+    return checksum is not None and checksum.last_hash != stated_hash(last_line)
 
 
 def _is_unchanged(data: bytes, suffix: str) -> bool:

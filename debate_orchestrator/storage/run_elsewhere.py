@@ -41,16 +41,21 @@ def note_cluster(folder: str, address: str) -> None:
     BadSettings if another database is noted."""
     must_not_be_elsewhere(folder, address)
     path = os.path.join(folder, CLUSTER)
-    if _noted_address(folder) is None:
+    if not has_note(folder):
         if os.path.lexists(path):
             problem = f"{name_of(path)} is in the place of this program's note on workers."
             raise BadFile(problem, hint="move it away")
         write_new(path, f"{_HEAD}\n{address}\n")
 
 
+def has_note(folder: str) -> bool:
+    """Whether it is noted that workers of a database may be running debates of a folder's tournament."""
+    return _noted_address(folder) is not None
+
+
 def remove_note(folder: str) -> None:
     """Removes the note, since no debates are queued any more. A person's file stays."""
-    if _noted_address(folder) is not None:
+    if has_note(folder):
         Path(folder, CLUSTER).unlink(missing_ok=True)
 
 

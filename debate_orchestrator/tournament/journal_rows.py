@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.events import BriefSent, EndedEarly
 from debate_orchestrator.core.phases import CONSENSUS, JUDGE, NO_DECISION, TIE, judge_seats
+from debate_orchestrator.core.state import winner_of_label
 from debate_orchestrator.reports.compare import has_speeches_of, indexes_of_judged
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -77,6 +78,13 @@ class _Debate(NamedTuple):
         verdict = self.report.verdict
         return verdict is not None and "concession overrides the declared winner" in verdict.remarks
 
+    @property
+    def goes_by_no_majority(self) -> bool:
+        """Whether its format decides by votes gained, or by the labels of several judges, in place of final votes."""
+        rules = self.report.judging
+        by_labels = len(rules.votes) > 1 and bool(winner_of_label(rules.rules))
+        return self.report.verdict is not None and (rules.decided_by_swing or by_labels)
+
 
 class _Rejudging(NamedTuple):
     """A journal in which a debate of the folder is judged again."""
@@ -112,7 +120,8 @@ def read_rows(folder: str) -> Rows:
     )
     problems += [*of_other_debates, *copies, *more_copies]
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
-    by_path = {debate.path: debate.entries for debate in debates_read}
+    kept = {debate.path for debate in (*run_debates, *rejudged)}
+    by_path = {debate.path: debate.entries for debate in debates_read if debate.path in kept}
     names = names_by_spec(tournament, by_path)
     by_seat = {debate.name: names_by_seat(tournament, scheduled.get(debate.name), names) for debate in run_debates}
     debates, ballots = dict[str, DebateRow](), list[BallotRow]()
@@ -250,10 +259,16 @@ def _weaknesses(debates: Sequence[_Debate], deciding: Mapping[str, _Rejudging]) 
     changed = [debate for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
     judgings = [deciding[debate.name].debate if debate.name in deciding else debate for debate in debates]
     overruled = [judging for judging in judgings if judging.is_overruled]
+    otherwise = [judging for judging in judgings if judging.goes_by_no_majority]
     ended = [debate for debate in debates if any(isinstance(entry.event, EndedEarly) for entry in debate.entries)]
     for what, effect, concerned in (
         ("a model took over a side from another", "that side counts for no model", changed),
         ("a side conceded, and a judge voted for another winner than consensus", "that vote does not count", overruled),
+        (
+            "the format decides by votes gained or by labels, not by the final votes",
+            "strengths, ranks and tables of votes go by the final votes",
+            otherwise,
+        ),
         ("the user ended the rounds early", "it is shorter than planned", ended),
     ):
         if concerned:

@@ -179,7 +179,8 @@ class TournamentRun:
             self.statuses[scheduled.id] = unusable(error, DebateStatus("stopped"))
 
     def awaited_calls(self) -> set[str]:
-        """The ids of the calls that batches may hold for debates that have begun and are left."""
+        """The ids of the calls that batches may hold for debates that have begun and are left in the folder."""
+        self.read_journals()
         begun = [scheduled for scheduled in self.pending() if self.statuses[scheduled.id].status != "waiting"]
         paths = [self.tournament.journal_path(scheduled.id) for scheduled in begun]
         return {call for path in paths for call in awaited_calls(stored_state(path, read(path, follow=False).events))}

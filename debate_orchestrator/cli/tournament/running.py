@@ -199,7 +199,6 @@ def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str)
 
     folder = run.tournament.folder
     must_be_installed()
-    run.read_journals()
     must_not_be_in_batches(folder, run.awaited_calls)
     numbers, interrupted = coroutines.run(_queue_and_watch(run, arguments, url))
     resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(url)}"
@@ -221,7 +220,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
         )
 
         async def work() -> None:
-            await database.retried_until_reached(lambda: coordinator.upload(run))
+            await database.retried_until_reached(coordinator.upload)
             await database.retried_until_reached(coordinator.fetch_all)
             if not arguments.quiet:
                 print_status(
@@ -266,24 +265,24 @@ def _print_event(scheduled: ScheduledDebate, debate_status: DebateStatus, event:
 
 
 def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
-    """Writes the report and the page of every complete debate without one; why not, by debate. A full disk ends it."""
+    """Writes the report and the page of every complete debate without one that is made of its whole journal; why not,
+    by debate. A full disk ends it."""
     from debate_orchestrator.reports import report_files
-    from debate_orchestrator.reports.model import build_report
+    from debate_orchestrator.reports.model import report_of
     from debate_orchestrator.storage.journal import read
 
-    paths = {
-        scheduled.id: DebateFiles.of_journal(run.tournament.journal_path(scheduled.id))
-        for scheduled in run.tournament.schedule
-        if run.statuses[scheduled.id].is_complete
-    }
-    missing = {debate_id: files for debate_id, files in paths.items() if not os.path.lexists(files.page)}
-    if len(missing) > 50 and not quiet:
-        print_status(f"Writing {len(missing):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
+    due: dict[str, DebateFiles] = {}
+    for debate_id in (scheduled.id for scheduled in run.tournament.schedule if run.statuses[scheduled.id].is_complete):
+        files = DebateFiles.of_journal(run.tournament.journal_path(debate_id))
+        if not os.path.lexists(files.page) or report_files.is_outdated(files.page, files.journal):
+            due[debate_id] = files
+    if len(due) > 50 and not quiet:
+        print_status(f"Writing {len(due):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
     problems: dict[str, list[str]] = {}
-    for debate_id, files in missing.items():
+    for debate_id, files in due.items():
         try:
-            report = build_report(read(files.journal, follow=False).entries, journal=files.journal)
-            unwritten = report_files.write_both(report, files.report, files.page, lambda message: None)
+            report = report_of(files.journal, read(files.journal, follow=False).entries)
+            unwritten = report_files.write_both(report, files.report, files.page, print_status)
         except DiskFull:
             raise
         except UserError as error:

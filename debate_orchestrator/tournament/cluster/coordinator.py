@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.storage.run_elsewhere import (
     NOTE_LOCK,
+    has_note,
     must_not_be_elsewhere,
     note_cluster,
     open_lock,
@@ -38,6 +39,7 @@ from debate_orchestrator.tournament.folder import Tournament, identity, is_begun
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.rows import Dollars
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun, count_completed, unusable
+from debate_orchestrator.util.coroutines import in_own_thread
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
 from debate_orchestrator.util.redact import redact_values
@@ -107,6 +109,10 @@ class Coordinator:
         self._pass: int | None = None
         """The latest pass that this run has begun."""
         self._scheduled = {scheduled.id: scheduled for scheduled in tournament.schedule}
+        self._local = TournamentRun(tournament)
+        """The statuses of the journals in the folder."""
+        self._has_uploaded = False
+        """Whether the database has had all of the folder's lines."""
         self._local_line_counts: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
         self.statuses: dict[str, DebateStatus] = {}
@@ -117,7 +123,7 @@ class Coordinator:
         self._start_counts: RunCounts | None = None
         self.numbers = RunCounts(len(tournament.schedule), max_cost=tournament.spec.max_cost, workers=0)
 
-    async def upload(self, run: TournamentRun) -> None:
+    async def upload(self) -> None:
         """Uploads the spec, and every journal that the database lacks or has less of; those that are unusable, or that
         another process writes, are in `unusable`. Raises BadFile, with no journal uploaded, if the folder lacks models
         that the database has, has another journal of a debate, or has one that holds a secret of this environment;
@@ -130,43 +136,61 @@ class Coordinator:
                 folder, where = name_of(self.tournament.folder), self.database.address
                 problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(missing)}."
                 raise BadFile(problem, hint="`debate tournament add` adds them here too")
+        async with self._note_kept():
+            await self._upload_journals()
+
+    async def _upload_journals(self) -> None:
+        """Uploads the journals as they are now, and begins a pass. The note must be kept."""
+        self._has_uploaded = False
         last_lines = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
-        self.unusable = {debate_id: status for debate_id, status in run.statuses.items() if status.status == "unusable"}
+        await in_own_thread(self._local.read_journals)
+        statuses = self._local.statuses
+        self.unusable |= {debate_id: status for debate_id, status in statuses.items() if status.status == "unusable"}
         no_lines = {"waiting", "unusable"}
-        usable = [debate for debate in self.tournament.schedule if run.statuses[debate.id].status not in no_lines]
+        usable = [debate for debate in self.tournament.schedule if statuses[debate.id].status not in no_lines]
         for scheduled in usable:
             await self._must_agree(scheduled.id, last_lines.get(scheduled.id, 0))
-        await self.register()
+        await self._begin_pass()
         for scheduled in usable:
             try:
-                await self._upload_missing_lines(run, scheduled, last_lines.get(scheduled.id, 0))
+                await self._upload_missing_lines(scheduled, last_lines.get(scheduled.id, 0))
             except UserError as error:
-                self.unusable[scheduled.id] = unusable(error, run.statuses[scheduled.id])
+                self.unusable[scheduled.id] = unusable(error, statuses[scheduled.id])
+        self._has_uploaded = True
 
-    async def _upload_missing_lines(self, run: TournamentRun, scheduled: ScheduledDebate, last_line: int) -> None:
+    async def _upload_missing_lines(self, scheduled: ScheduledDebate, last_line: int) -> None:
         """Uploads the lines after `last_line`. A debate that is not complete may be run alone by a process that began
         before there was a note: its lock tells, and its lines since."""
-        if run.statuses[scheduled.id].status != "complete":
+        if self._local.statuses[scheduled.id].status != "complete":
             with JournalWriter(self.tournament.journal_path(scheduled.id)):
-                run.read_status(scheduled)
+                self._local.read_status(scheduled)
                 await self._must_agree(scheduled.id, last_line)
         if self._local_line_counts[scheduled.id] > last_line:
-            await self._upload_journal(scheduled.id, last_line, run.statuses[scheduled.id])
+            await self._upload_journal(scheduled.id, last_line, self._local.statuses[scheduled.id])
 
-    async def register(self, pending: Sequence[tuple[str, bool]] = ()) -> None:
-        """Begins a pass and queues debates: workers read the spec, with its cap and limits, again. The first pass of a
-        run sets them; a later one leaves them as they are, since another run may have set them meanwhile. The folder
-        has a note of it from then on, until all that workers have written is in the folder."""
+    async def _begin_pass(self) -> None:
+        """Begins a pass: workers read the spec, with its cap and limits, again. The first pass of a run sets them; a
+        later one leaves them as they are, since another run may have set them meanwhile. The folder has a note of it
+        from then on, until all that workers have written is in the folder."""
         spec = self.tournament.spec
         text = json.dumps(spec_data(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_undecided": self._retry_undecided}
         values |= {"id": self.id, "is_first": self._pass is None}
+        async with self.database.transaction() as connection:
+            ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
+            note_cluster(self.tournament.folder, self.database.address)
+        self._pass = begun_pass
+
+    async def queue(self, *, include_stopped: bool) -> None:
+        """Begins a pass, and queues the debates that are left then. Where the note was removed meanwhile, some may have
+        gone on in the folder."""
         async with self._note_kept():
-            async with self.database.transaction() as connection:
-                ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
-                note_cluster(self.tournament.folder, self.database.address)
-            self._pass = begun_pass
-            await enqueue(self.database, self.id, pending)
+            if self._has_uploaded and has_note(self.tournament.folder):
+                await self._begin_pass()
+            else:
+                await self._upload_journals()
+            await self._read_progress()
+            await enqueue(self.database, self.id, self._pending(include_stopped=include_stopped))
 
     @asynccontextmanager
     async def _note_kept(self) -> AsyncIterator[None]:
@@ -246,10 +270,9 @@ class Coordinator:
         while True:
             await self.database.retried_until_reached(self._read_progress)
             finished_count = count_completed(self.statuses.values())
-            pending = self._pending(include_stopped=is_first_pass)
-            if not pending:
+            if not self._pending(include_stopped=is_first_pass):
                 return
-            await self.database.retried_until_reached(partial(self.register, pending))
+            await self.database.retried_until_reached(partial(self.queue, include_stopped=is_first_pass))
             await self._wait_until_run()
             await self.database.retried_until_reached(self._read_progress)
             if count_completed(self.statuses.values()) == finished_count:
