@@ -159,7 +159,8 @@ def is_unchanged(path: str) -> bool:
         data, suffix = read_regular(path, follow=False), os.path.splitext(path)[1]
     except (OSError, ValueError):
         return False
-    return _is_unchanged(data, suffix) and (suffix != ".html" or _SAFE_PAGE.match(data) is not None)
+    checksum = read_checksum(data, suffix)
+    return checksum is not None and checksum.fits and (suffix != ".html" or _SAFE_PAGE.match(data) is not None)
 
 
 def is_outdated(path: str, journal: str) -> bool:
@@ -170,11 +171,6 @@ def is_outdated(path: str, journal: str) -> bool:
     except (OSError, ValueError):
         return False
     return checksum is not None and checksum.last_hash != stated_hash(last_line)
-
-
-def _is_unchanged(data: bytes, suffix: str) -> bool:
-    checksum = read_checksum(data, suffix)
-    return checksum is not None and checksum.fits
 
 
 def render_file(report: ReportModel, suffix: str, version: str = __version__) -> str:
@@ -199,9 +195,11 @@ def write(report: ReportModel, path: str, notify: Notify = ignore) -> str:
     suffix, or if the file there is not a report. A report there is replaced only if its checksum shows that this
     program wrote every byte of it; otherwise it is kept beside the new one, and `notify` gets a sentence."""
     suffix = os.path.splitext(checked_path(path))[1]
-    if path_kept := write_atomic(
-        path, render_file(report, suffix), is_ours=lambda existing: _is_unchanged(existing, suffix)
-    ):
+
+    def is_ours(existing: bytes) -> bool:
+        return (checksum := read_checksum(existing, suffix)) is not None and checksum.fits
+
+    if path_kept := write_atomic(path, render_file(report, suffix), is_ours=is_ours):
         notify(f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}.")
     return path
 

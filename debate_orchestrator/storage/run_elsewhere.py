@@ -41,21 +41,16 @@ def note_cluster(folder: str, address: str) -> None:
     BadSettings if another database is noted."""
     must_not_be_elsewhere(folder, address)
     path = os.path.join(folder, CLUSTER)
-    if not has_note(folder):
+    if noted_address(folder) is None:
         if os.path.lexists(path):
             problem = f"{name_of(path)} is in the place of this program's note on workers."
             raise BadFile(problem, hint="move it away")
         write_new(path, f"{_HEAD}\n{address}\n")
 
 
-def has_note(folder: str) -> bool:
-    """Whether it is noted that workers of a database may be running debates of a folder's tournament."""
-    return _noted_address(folder) is not None
-
-
 def remove_note(folder: str) -> None:
     """Removes the note, since no debates are queued any more. A person's file stays."""
-    if has_note(folder):
+    if noted_address(folder) is not None:
         Path(folder, CLUSTER).unlink(missing_ok=True)
 
 
@@ -104,16 +99,16 @@ def must_not_be_in_batches(folder: str, awaited_calls: Callable[[], Collection[s
 def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
     """Raises BadSettings, with the command that fetches them, if workers of a database may be running debates of the
     tournament in a folder, other than the database at `address`."""
-    noted_address, note = _noted_address(folder), name_of(os.path.join(folder, CLUSTER))
-    if noted_address is None or noted_address == (address and redact(address)):
+    noted, note = noted_address(folder), name_of(os.path.join(folder, CLUSTER))
+    if noted is None or noted == (address and redact(address)):
         return
-    where = quoted(visible_address(noted_address)) if noted_address else "a database"  # of any words that others wrote
+    where = quoted(visible_address(noted)) if noted else "a database"  # of any words that others wrote
     problem = f"{note} says that workers of {where} may be running these debates: here they would be paid for again."
     fetch = f"`{command('tournament resume --cluster URL', folder)}`, which fetches them"
     raise BadSettings(problem, hint=f"{fetch}; if that database is gone or not yours, remove {note}")
 
 
-def _noted_address(folder: str) -> str | None:
+def noted_address(folder: str) -> str | None:
     """The address of the database that is noted; None without a note."""
     path = os.path.join(folder, CLUSTER)
     try:

@@ -108,9 +108,8 @@ def read_debates(text: str, file_name: str, columns: ColumnMap | None) -> Rows:
     if columns is None:
         judge_rows = _debatebench(_json_lines(text, file_name), file_name)
     else:
-        judge_rows = _mapped_rows(
-            _json_lines(text, file_name) if is_json else _csv_lines(text, columns, file_name), columns, file_name
-        )
+        lines = _json_lines(text, file_name) if is_json else _csv_lines(text, columns, file_name)
+        judge_rows = _mapped_rows(lines, columns, file_name)
     for count, row in enumerate(judge_rows, start=1):
         if count > rows.MAX_ROWS:
             raise BadFile(f"{file_name} has more than {rows.MAX_ROWS:,} rows.", hint="import a part of it")
@@ -137,11 +136,8 @@ def _csv_lines(text: str, columns: ColumnMap, file_name: str) -> Iterator[tuple[
     first = 1  # the line with which a row begins
     try:
         header = list(reader.fieldnames or ())
-        missing = [name for name in columns.columns() if name not in header]
-        if missing:
-            raise BadFile(
-                [f"{file_name} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing[:20]]
-            )
+        if missing := [name for name in columns.columns() if name not in header][:20]:
+            raise BadFile([f"{file_name} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing])
         first = reader.line_num + 1
         if repeated := [name for name in columns.columns() if header.count(name) > 1]:
             raise BadFile(f"{file_name} has the column `{repeated[0]}` more than once.")

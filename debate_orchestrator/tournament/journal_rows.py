@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -78,13 +78,6 @@ class _Debate(NamedTuple):
         verdict = self.report.verdict
         return verdict is not None and "concession overrides the declared winner" in verdict.remarks
 
-    @property
-    def goes_by_no_majority(self) -> bool:
-        """Whether its format decides by votes gained, or by the labels of several judges, in place of final votes."""
-        rules = self.report.judging
-        by_labels = len(rules.votes) > 1 and bool(winner_of_label(rules.rules))
-        return self.report.verdict is not None and (rules.decided_by_swing or by_labels)
-
 
 class _Rejudging(NamedTuple):
     """A journal in which a debate of the folder is judged again."""
@@ -100,7 +93,8 @@ def read_rows(folder: str) -> Rows:
     must_hold_no_link(folder)
     journals, notes = find_journals(folder)
     if is_imported(folder):
-        return _imported_rows(folder, [*_imported_notes(folder, journals), *notes])
+        path = os.path.join(folder, rows.ROWS)
+        return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), [*_imported_notes(folder, journals), *notes])
     has_spec = os.path.exists(os.path.join(folder, SPEC))
     if not has_spec and not journals:
         problem = f"{name_of(folder)} is not a tournament: it holds neither {SPEC} nor journals."
@@ -115,9 +109,8 @@ def read_rows(folder: str) -> Rows:
     tournament = _loaded(folder, notes) if has_spec else None
     run_debates, of_other_debates = _scheduled_debates(tournament, debates_read)
     run_debates, copies = _without_copies(run_debates)
-    rejudged, more_copies = _without_copies(
-        [debate for debate in debates_read if debate.report.earlier_debate is not None]
-    )
+    rejudged = [debate for debate in debates_read if debate.report.earlier_debate is not None]
+    rejudged, more_copies = _without_copies(rejudged)
     problems += [*of_other_debates, *copies, *more_copies]
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
     kept = {debate.path for debate in (*run_debates, *rejudged)}
@@ -135,13 +128,13 @@ def read_rows(folder: str) -> Rows:
     run_debates = [debate for debate in run_debates if debate.name in debates]
     rejudgings, unusable = _rejudgings(rejudged, run_debates, by_seat)
     deciding = _deciding(rejudgings)
-    debates |= {
-        name: debates[name].model_copy(update={"winner": rejudging.debate.winner})
-        for name, rejudging in deciding.items()
-    }
+    for name, rejudging in deciding.items():
+        debates[name] = debates[name].model_copy(update={"winner": rejudging.debate.winner})
     ballots += _repeated(rejudgings, deciding)
     notes += [f"A journal is left out: {problem}" for problem in (*problems, *unusable)]
-    notes += [*_missing_notes(scheduled, debates), *_deciding_notes(deciding, rejudgings)]
+    if missing := set(scheduled).difference(debates):
+        notes.append(f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that counts yet.")
+    notes += _deciding_notes(deciding, rejudgings)
     notes += [*_weaknesses(run_debates, deciding), *numbered_names(names, by_path)]
     return Rows(debates.values(), ballots, notes)
 
@@ -181,11 +174,6 @@ def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[st
         except BadJournal as error:
             problems += error.problems
     return sorted(debates, key=lambda debate: (debate.entries[0].at, debate.name)), problems
-
-
-def _imported_rows(folder: str, notes: Sequence[str]) -> Rows:
-    path = os.path.join(folder, rows.ROWS)
-    return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), notes)
 
 
 def _imported_notes(folder: str, journals: Sequence[str]) -> list[str]:
@@ -259,7 +247,12 @@ def _weaknesses(debates: Sequence[_Debate], deciding: Mapping[str, _Rejudging]) 
     changed = [debate for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
     judgings = [deciding[debate.name].debate if debate.name in deciding else debate for debate in debates]
     overruled = [judging for judging in judgings if judging.is_overruled]
-    otherwise = [judging for judging in judgings if judging.goes_by_no_majority]
+    judged = [(judging, judging.report.judging) for judging in judgings if judging.report.verdict]
+    otherwise = [
+        judging
+        for judging, rules in judged
+        if rules.decided_by_swing or (len(rules.votes) > 1 and winner_of_label(rules.rules))
+    ]
     ended = [debate for debate in debates if any(isinstance(entry.event, EndedEarly) for entry in debate.entries)]
     for what, effect, concerned in (
         ("a model took over a side from another", "that side counts for no model", changed),
@@ -471,8 +464,3 @@ def _repeated(rejudgings: Iterable[_Rejudging], deciding: Mapping[str, _Rejudgin
         repeats[rejudging.source.name] += not is_own
         repeat = 0 if is_own else repeats[rejudging.source.name]
         yield from (ballot.model_copy(update={"repeat": repeat}) for ballot in rejudging.ballots)
-
-
-def _missing_notes(scheduled: Collection[str], held: Collection[str]) -> Iterator[str]:
-    if missing := set(scheduled).difference(held):
-        yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that counts yet."

@@ -228,9 +228,8 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     rows = _read(folder, _folder_state(folder))
     debate_rows = chosen_debates(rows, filters)
     real_debates = [debate for debate in debate_rows if not debate.rehearsed]
-    model_games = list(
-        games(real_debates, filters._replace(result=""))
-    )  # a link from a number to its debates keeps the numbers
+    # A link from a number to its debates keeps the numbers.
+    model_games = list(games(real_debates, filters._replace(result="")))
     ranking = standings(debate_rows, model_games)
     models = [results.model for results in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)

@@ -134,7 +134,9 @@ async def show_progress(
     if arguments.quiet and not arguments.events:
         yield
         return
-    display = None if arguments.events else _overwritable()
+    display = None if arguments.events else display_of(sys.stderr)  # the terminal, if it can be written over
+    if display is not None:
+        display.acquire()
     showing = asyncio.create_task(_show(numbers, winners, display, events=arguments.events))
     try:
         yield
@@ -144,15 +146,6 @@ async def show_progress(
             await showing
         if display is not None:
             display.release()
-
-
-def _overwritable() -> Display | None:
-    """The terminal behind stderr, if it can be written over."""
-    display = display_of(sys.stderr)
-    if display is None:
-        return None
-    display.acquire()
-    return display
 
 
 async def _show(

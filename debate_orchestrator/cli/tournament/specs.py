@@ -88,16 +88,13 @@ def _risks(from_file: dict[str, Any], from_flags: dict[str, Any], folder: str, *
     if isinstance(topics := from_file.get("topics"), str) and "topics" not in from_flags:
         settings["context"] = os.path.join(folder, os.path.expanduser(topics))
     settings["format"] = in_folder(from_file.get("format", DEFAULT_FORMAT), folder)
-    renamed = {"context": "topics"}
-    risks_found = risks.of_settings(settings, from_flags.get("format"))
-    risks_found = tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in risks_found)
-    return risks_found
+    found, renamed = risks.of_settings(settings, from_flags.get("format")), {"context": "topics"}
+    return tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
 
 
 def _specs(value: Any) -> list[str]:
-    specs = [
-        model.get("spec") if isinstance(model, dict) else model for model in (value if isinstance(value, list) else [])
-    ]
+    models = value if isinstance(value, list) else []
+    specs = [model.get("spec") if isinstance(model, dict) else model for model in models]
     return [spec for spec in specs if isinstance(spec, str)]
 
 
@@ -187,11 +184,7 @@ def plan(arguments: argparse.Namespace) -> int:
         plain = [scheduled.model_dump(mode="json") for scheduled in schedule]
         print_json({**_estimate_json(expected), "notes": price_notes(spec), "schedule": plain})
         return 0
-    for line in _schedule_lines(spec, schedule, arguments.to):
-        print_result(line)
-    print_result("")
-    for line in _estimate_lines(spec, schedule, expected):
-        print_result(line)
+    print_result(*_schedule_lines(spec, schedule, arguments.to), "", *_estimate_lines(spec, schedule, expected))
     for note in price_notes(spec):
         print_status(f"Note: {note}")
     batch = " --batch" if arguments.batch else ""
@@ -287,14 +280,10 @@ def add(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament import folder
     from debate_orchestrator.tournament.spec import model_of, stand_in
 
-    row: dict[str, Any] = {"spec": arguments.model}
-    if arguments.name is not None:
-        row["name"] = arguments.name
-    if arguments.price is not None:
-        row["price"] = _price(arguments.price)
-    model = model_of(row)
-    if arguments.rehearse:
-        model = stand_in(model)
+    price = None if arguments.price is None else _price(arguments.price)
+    given = {"spec": arguments.model, "name": arguments.name, "price": price}
+    row = {key: value for key, value in given.items() if value is not None}
+    model = stand_in(model_of(row)) if arguments.rehearse else model_of(row)
     with folder.lock(arguments.folder):
         tournament = folder.load(arguments.folder)
         require_consent_to_folder(tournament, trusted=arguments.trust)

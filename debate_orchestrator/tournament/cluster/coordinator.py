@@ -20,9 +20,9 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.storage.run_elsewhere import (
     NOTE_LOCK,
-    has_note,
     must_not_be_elsewhere,
     note_cluster,
+    noted_address,
     open_lock,
     remove_note,
 )
@@ -62,7 +62,8 @@ RETURNING pass
 _LATEST_PASS = "SELECT pass FROM tournaments WHERE id = %(id)s"
 _UPLOAD = """
 INSERT INTO journals (tournament, debate, status, winner, cost)
-VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s) ON CONFLICT DO NOTHING
+VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s)
+ON CONFLICT (tournament, debate) DO UPDATE SET status = excluded.status, winner = excluded.winner, cost = excluded.cost
 """
 _LINES = """
 SELECT debate, count(*), coalesce(max(n), 0) FROM lines WHERE tournament = %(id)s GROUP BY debate
@@ -146,8 +147,7 @@ class Coordinator:
         await in_own_thread(self._local.read_journals)
         statuses = self._local.statuses
         self.unusable |= {debate_id: status for debate_id, status in statuses.items() if status.status == "unusable"}
-        no_lines = {"waiting", "unusable"}
-        usable = [debate for debate in self.tournament.schedule if statuses[debate.id].status not in no_lines]
+        usable = [one for one in self.tournament.schedule if statuses[one.id].status not in ("waiting", "unusable")]
         for scheduled in usable:
             await self._must_agree(scheduled.id, last_lines.get(scheduled.id, 0))
         await self._begin_pass()
@@ -166,7 +166,7 @@ class Coordinator:
                 self._local.read_status(scheduled)
                 await self._must_agree(scheduled.id, last_line)
         if self._local_line_counts[scheduled.id] > last_line:
-            await self._upload_journal(scheduled.id, last_line, self._local.statuses[scheduled.id])
+            await self._upload_lines(scheduled.id, last_line)
 
     async def _begin_pass(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again. The first pass of a run sets them; a
@@ -185,7 +185,7 @@ class Coordinator:
         """Begins a pass, and queues the debates that are left then. Where the note was removed meanwhile, some may have
         gone on in the folder."""
         async with self._note_kept():
-            if self._has_uploaded and has_note(self.tournament.folder):
+            if self._has_uploaded and noted_address(self.tournament.folder) is not None:
                 await self._begin_pass()
             else:
                 await self._upload_journals()
@@ -235,25 +235,31 @@ class Coordinator:
         data = read_regular(self.tournament.journal_path(debate_id))
         return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
 
-    async def _upload_journal(self, debate_id: str, stored_count: int, debate_status: DebateStatus) -> None:
+    async def _upload_lines(self, debate_id: str, stored_count: int) -> None:
         lines, names, name = self._lines(debate_id), {"id": self.id, "debate": debate_id}, self._name_of(debate_id)
+        local = self._local.statuses[debate_id]
         async with self.database.transaction() as connection:
             spent = 0.0
             if stored_count:
                 (spent,) = first_row(_Cost, await fetch_rows(connection, _COST, **names), name)
-            await connection.execute(_UPLOAD.encode(), {**names, **debate_status._asdict()})
+            await connection.execute(_UPLOAD.encode(), {**names, **local._asdict()})
             await append_lines(connection, self.id, debate_id, stored_count, lines[stored_count:], name)
             update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
-            await connection.execute(update, {"id": self.id, "cost": max(0.0, debate_status.cost - spent)})
-            status = b"""UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s
-                WHERE tournament = %(id)s AND debate = %(debate)s"""
-            await connection.execute(status, {**names, **debate_status._asdict()})
+            await connection.execute(update, {"id": self.id, "cost": max(0.0, local.cost - spent)})
 
     async def run(self) -> None:
         """Returns when no more debates can be completed for now, and what there is of them was fetched."""
-        await self._run_passes()
-        await self.database.retried_until_reached(self.fetch_all)
-        await self.database.retried_until_reached(self._withdraw_note)
+        reached, earlier_count = self.database.retried_until_reached, -1
+        await reached(self._read_progress)
+        while (count := count_completed(self.statuses.values())) > earlier_count:
+            is_first_pass, earlier_count = earlier_count < 0, count
+            if not self._pending(include_stopped=is_first_pass):
+                break
+            await reached(partial(self.queue, include_stopped=is_first_pass))
+            await self._wait_until_run()
+            await reached(self._read_progress)
+        await reached(self.fetch_all)
+        await reached(self._withdraw_note)
 
     async def _withdraw_note(self) -> None:
         """Removes the note, unless workers may be running debates that are not in the folder: another run may have
@@ -265,34 +271,16 @@ class Coordinator:
             if is_over and not unfinished and not self.unusable.keys() & self.statuses.keys():
                 remove_note(self.tournament.folder)
 
-    async def _run_passes(self) -> None:
-        is_first_pass = True
-        while True:
-            await self.database.retried_until_reached(self._read_progress)
-            finished_count = count_completed(self.statuses.values())
-            if not self._pending(include_stopped=is_first_pass):
-                return
-            await self.database.retried_until_reached(partial(self.queue, include_stopped=is_first_pass))
-            await self._wait_until_run()
-            await self.database.retried_until_reached(self._read_progress)
-            if count_completed(self.statuses.values()) == finished_count:
-                return
-            is_first_pass = False
-
     def _pending(self, *, include_stopped: bool) -> list[tuple[str, bool]]:
         """The debates that are left and not unusable, and whether each has begun; with `include_stopped` those too that
         stopped for good."""
         debates = []
-        for scheduled in self.tournament.schedule:
-            if scheduled.id in self.unusable:
-                continue
-            debate_status = self.statuses.get(scheduled.id)
-            if debate_status is None:
-                debates.append((scheduled.id, False))
-            elif debate_status.status == "undecided" and self._retry_undecided and include_stopped:
-                debates.append((scheduled.id, True))
-            elif not debate_status.is_complete and (include_stopped or not debate_status.permanent):
-                debates.append((scheduled.id, debate_status.status != "waiting"))
+        for debate_id in self._scheduled:
+            stored = self.statuses.get(debate_id, DebateStatus("waiting"))
+            is_left = not stored.is_complete and (include_stopped or not stored.permanent)
+            is_retried = stored.status == "undecided" and self._retry_undecided and include_stopped
+            if (is_left or is_retried) and debate_id not in self.unusable:
+                debates.append((debate_id, stored.status != "waiting"))
         return debates
 
     async def _wait_until_run(self) -> None:
@@ -300,11 +288,8 @@ class Coordinator:
         while True:
             try:
                 await self._read_progress()
-                complete = [
-                    debate_id for debate_id, debate_status in self.statuses.items() if debate_status.is_complete
-                ]
-                tried = self._local_line_counts.keys() | self.unusable.keys()
-                await self.fetch([debate_id for debate_id in complete if debate_id not in tried])
+                complete = {debate_id for debate_id, stored in self.statuses.items() if stored.is_complete}
+                await self.fetch(sorted(complete - self._local_line_counts.keys() - self.unusable.keys()))
                 if not await count_unfinished(self.database, self.id):
                     return
                 self.database.note_reached()
