@@ -168,12 +168,14 @@ def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
     says how sure the rapporteur was before only where the same one wrote the brief, and what the debate changed only if
     there was advice before it."""
     real, stand_in = "anthropic:claude-opus-5-5", "rehearse"
+    weakened = brief()["why"][0] | {"mark": "weakened", "turns": ["1.opening.b", "1.challenge.a"], "dissent_row": 1}
     script = script_of(
         _start_issues_rapporteur=issues(),
         _start_advice_rapporteur=advice(),
         _final_dissent_judge_1=dissent(),
-        _final_brief_rapporteur=brief(),
-        _final_brief_check_rapporteur={"findings": []},
+        _final_brief_rapporteur=brief(trust="First."),
+        _final_brief_check_rapporteur={"findings": [{"kind": "unclear", "where": "trust", "problem": "It is short."}]},
+        _final_brief_revised_rapporteur=brief(trust="Second.", why=[weakened, *brief()["why"][1:]]),
     )
     seats = {"a": (real,), "b": (real,), "rapporteur": (real,)}
     for writer, adviser in ((real, real), (stand_in, "openai:gpt-6"), (real, stand_in)):
@@ -189,13 +191,30 @@ def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
             "Dissent record: 1 disputed claim, 1 unresolved." if counts else "The dissent record is filler."
         ]
         assert ("Not counted: a stand-in." in section) == ("It is cheaper." not in section) == (not counts)
+        assert ("| Disputed Claim |" in section) == counts
+        assert model.shown_decision_brief and model.shown_decision_brief.problems == ()
         assert ("Still in dispute" in html) == ("### Still in Dispute" in text) == counts
         for shown in (text, html):
             assert ("(60 % before the debate)" in shown) == (adviser == real)
             assert ("What the debate changed" in shown) == (adviser != stand_in)
-    model = build_report(entries(written_by(stand_in, "final.brief.rapporteur", played)))
-    assert "Not counted, since a stand-in wrote it: the decision brief." in model.provenance
-    assert model.decision_brief is None and "Recommendation" not in summary_line(model, None)
+    titles = {"brief": "Decision Brief", "brief-check": "Check of the Decision Brief"}
+    titles["brief-revised"] = "Decision Brief, Revised"
+    for phases, trust, fault_count in (
+        (["brief"], "Second.", 1),
+        (["brief-check"], "Second.", 0),
+        (["brief-revised"], "First.", 1),
+        (["brief", "brief-revised"], "", 0),
+    ):
+        written = played
+        for phase in phases:
+            written = written_by(stand_in, f"final.{phase}.rapporteur", written)
+        model = build_report(entries(written))
+        shown = model.decision_brief
+        assert ((shown.trust, len(shown.faults)) if shown else ("", 0)) == (trust, fault_count)
+        for phase, title in titles.items():
+            note = f"Not counted, since a stand-in wrote it: {title}."
+            assert (note in model.provenance) == (phase in phases)
+    assert "Recommendation" not in summary_line(model, None)
     assert "## Decision Brief" not in markdown.render(model) and "% sure" not in page.render(model)
 
 

@@ -107,9 +107,15 @@ def untouched_issues(debate: DebateState) -> tuple[str, ...]:
     return tuple(issue for issue, standing in issue_standings(debate).items() if standing == UNTOUCHED)
 
 
+def brief_replies(debate: DebateState, *, counted: bool) -> Iterator[StructuredReplyGiven]:
+    """The rapporteur's advice, its decision briefs and their check, in order: those that count, or those that a
+    stand-in wrote beside real judges."""
+    return (reply for reply in _replies(debate, DECISION_BRIEF) if tally.is_uncounted(debate, reply) != counted)
+
+
 def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply in which the rapporteur gave its advice before the debate; None if there is none (yet) that counts."""
-    replies = (reply for reply in _replies(debate, DECISION_BRIEF) if not tally.is_uncounted(debate, reply))
+    replies = brief_replies(debate, counted=True)
     return next((reply for reply in replies if not debate.turns_reached[reply.turn_id].after_rounds), None)
 
 
@@ -119,9 +125,9 @@ def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
 
 
 def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
-    """The reply with the decision brief as it was written last; None if there is none (yet)."""
-    briefs = [reply for reply in _replies(debate, DECISION_BRIEF) if "recommendation" in reply.data]
-    return briefs[-1] if briefs else None
+    """The reply with the last decision brief that counts, or else with the last; None if there is none (yet)."""
+    replies = (reply for counted in (False, True) for reply in brief_replies(debate, counted=counted))
+    return next(reversed([reply for reply in replies if "recommendation" in reply.data]), None)
 
 
 def decision_brief_findings(debate: DebateState) -> list[Any]:
@@ -130,10 +136,14 @@ def decision_brief_findings(debate: DebateState) -> list[Any]:
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
     """The rows of the dissent record; none of one that a stand-in wrote beside real judges."""
+    replies = [reply for reply in _dissent_replies(debate) if not tally.is_uncounted(debate, reply)]
+    return [row for reply in replies for row in reply.data.get("rows") or ()]
+
+
+def _dissent_replies(debate: DebateState) -> list[StructuredReplyGiven]:
     slots = [slot for slot in debate.plan.sections.get(AFTER_ROUNDS, ()) if JUDGE in slot.phase.seats]
-    replies = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
-    counted = (reply for reply in replies if reply is not None and not tally.is_uncounted(debate, reply))
-    return [row for reply in counted for row in reply.data.get("rows") or ()]
+    replies = (debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges)
+    return [reply for reply in replies if reply is not None and "rows" in reply.data]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
@@ -211,8 +221,8 @@ def unfixed_problems(debate: DebateState) -> list[str]:
 
 
 def _place_and_kind(problem: str) -> str:
-    """The beginning of a problem, such as `why[2]: it is marked held`; earlier versions worded the rest otherwise."""
-    return re.sub(r"(: [^:;,.]*).*", r"\1", problem)
+    """The beginning of a problem, such as `why[2]: it is marked held no side`: earlier versions worded it otherwise."""
+    return re.sub(r"(: [^:;,.]*)(?:\W+(?:and |but )?(\w+ \w+))?.*", r"\1 \2", problem)
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
@@ -297,9 +307,10 @@ def _answering_turns(debate: DebateState, side: str, other_side: str, among: Col
 
 def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
     """A sentence if the row of the dissent record that a reason names contradicts its mark. If the other side
-    had no turn left to answer the point, the row proves no challenge: the sides only said different things."""
+    had no turn left to answer the point, the row proves no challenge: the sides only said different things. A row of a
+    stand-in, which briefs of earlier versions name, proves nothing."""
     number, rows, mark, side = reason.get("dissent_row"), dissent_rows(debate), reason["mark"], reason["side"]
-    if number is None:
+    if number is None or any(tally.is_uncounted(debate, reply) for reply in _dissent_replies(debate)):
         return
     if not 1 <= number <= len(rows):
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."

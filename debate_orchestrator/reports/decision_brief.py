@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from pydantic import Field
@@ -260,7 +261,8 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
 
 def _faults(debate: DebateState) -> Iterator[str]:
     """What the check of a decision brief found; a format may ask for it in other fields than `where` and `problem`."""
-    for finding in _sanitized({"findings": rapporteur.decision_brief_findings(debate)})["findings"]:
+    counted = [reply.data.get("findings") or () for reply in rapporteur.brief_replies(debate, counted=True)]
+    for finding in _sanitized({"findings": [*chain.from_iterable(counted)]})["findings"]:
         parts = [finding.get("where"), finding.get("problem")] if isinstance(finding, dict) else [finding]
         yield one_line(": ".join(part for part in parts if isinstance(part, str)))
 
@@ -276,7 +278,8 @@ def _reason(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
     """A reason, with those of its turns that are speeches: the others are not in the transcript."""
     speeches = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
     problems = tuple(rapporteur.mark_problems(debate, row))
-    values = {"turns": tuple(speeches), "dissent_row": row.get("dissent_row"), "mark_problems": problems}
+    dissent_row = row.get("dissent_row") if rapporteur.dissent_rows(debate) else None
+    values = {"turns": tuple(speeches), "dissent_row": dissent_row, "mark_problems": problems}
     return ConsiderationReport(**_row_fields(ConsiderationReport, row) | values)
 
 

@@ -59,8 +59,9 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         yield _warning("rehearsed", f"Not counted, since stand-ins cast them: the votes of {name}.")
     if rounds := [str(n) for n in sorted(debate.judged_rounds) if tally.is_left_out(debate, n)]:
         yield _warning("rehearsed", f"Not counted, since stand-ins alone judged: round {', '.join(rounds)}.")
-    if (brief := rapporteur.decision_brief(debate)) and tally.is_uncounted(debate, brief):
-        yield _warning("rehearsed", "Not counted, since a stand-in wrote it: the decision brief.")
+    for reply in rapporteur.brief_replies(debate, counted=False):
+        title = debate.turns_reached[reply.turn_id].phase.title
+        yield _warning("rehearsed", f"Not counted, since a stand-in wrote it: {title}.", reply.turn_id)
     for note in debate.notes:
         if note.note == "estimate":
             yield _warning("estimate", f"The real cast would take: {note.detail}.")
