@@ -13,7 +13,7 @@ from debate_orchestrator.core import verbatim, visible_text
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.private_text import PrivateFilter, public_text
-from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line
+from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line_remark
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import json_object, replies
@@ -161,7 +161,7 @@ def test_a_long_speech_is_read_once(piece: str) -> None:
 
     def read(length: int) -> None:
         ends_with_line(as_long(piece, length) + "x\n\nSo.", "So.")
-        ignored_line(START, START.due[0], reply(as_long(piece, length) + "x [CODE]."))
+        ignored_line_remark(START, START.due[0], reply(as_long(piece, length) + "x [CODE]."), needs_code=True)
         public_text(as_long(piece, length))
 
     some, more = (calls(lambda n=n: read(n)) for n in (1_000, 4_000))

@@ -173,9 +173,8 @@ def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
         _start_issues_rapporteur=issues(),
         _start_advice_rapporteur=advice(),
         _final_dissent_judge_1=dissent(),
-        _final_brief_rapporteur=brief(trust="First."),
-        _final_brief_check_rapporteur={"findings": [{"kind": "unclear", "where": "trust", "problem": "It is short."}]},
-        _final_brief_revised_rapporteur=brief(trust="Second.", why=[weakened, *brief()["why"][1:]]),
+        _final_brief_rapporteur=brief(why=[weakened, *brief()["why"][1:]]),
+        _final_brief_check_rapporteur={"findings": []},
     )
     seats = {"a": (real,), "b": (real,), "rapporteur": (real,)}
     for writer, adviser in ((real, real), (stand_in, "openai:gpt-6"), (real, stand_in)):
@@ -197,6 +196,20 @@ def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
         for shown in (text, html):
             assert ("(60 % before the debate)" in shown) == (adviser == real)
             assert ("What the debate changed" in shown) == (adviser != stand_in)
+
+
+def test_the_last_brief_that_counts_stands() -> None:
+    """A stand-in's check and revision of it do not count, and the head names them."""
+    script = script_of(
+        _start_issues_rapporteur=issues(),
+        _start_advice_rapporteur=advice(),
+        _final_dissent_judge=dissent(),
+        _final_brief_rapporteur=brief(trust="First."),
+        _final_brief_check_rapporteur={"findings": [{"kind": "unclear", "where": "trust", "problem": "It is short."}]},
+        _final_brief_revised_rapporteur=brief(trust="Second."),
+    )
+    cast = dict.fromkeys(("a", "b", "judge", "rapporteur"), ("anthropic:claude-opus-5-5",))
+    played = play_events(script, rounds=1, cast=cast, issues=True, brief=True)
     titles = {"brief": "Decision Brief", "brief-check": "Check of the Decision Brief"}
     titles["brief-revised"] = "Decision Brief, Revised"
     for phases, trust, fault_count in (
@@ -207,7 +220,7 @@ def test_what_others_wrote_is_not_the_rapporteurs_nor_the_judges() -> None:
     ):
         written = played
         for phase in phases:
-            written = written_by(stand_in, f"final.{phase}.rapporteur", written)
+            written = written_by("rehearse", f"final.{phase}.rapporteur", written)
         model = build_report(entries(written))
         shown = model.decision_brief
         assert ((shown.trust, len(shown.faults)) if shown else ("", 0)) == (trust, fault_count)

@@ -200,11 +200,9 @@ def _words(shape: Shape, data: Mapping[str, Any]) -> int:
 def decision_brief_problems(debate: DebateState) -> list[str]:
     """The problems of the latest decision brief; empty if there is none (yet)."""
     brief_reply = decision_brief(debate)
-    return (
-        []
-        if brief_reply is None
-        else quality_problems(debate, debate.turns_reached[brief_reply.turn_id], brief_reply.data)
-    )
+    if brief_reply is None:
+        return []
+    return quality_problems(debate, debate.turns_reached[brief_reply.turn_id], brief_reply.data)
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
@@ -316,15 +314,12 @@ def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterato
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."
         return
     row = rows[int(number) - 1]
-    cited_turn_ids = {*reason["turns"], *(row.get("turns") or ())}
-    if side is None or mark != NOT_CHALLENGED or _answering_turns(debate, side, _other(debate, side), cited_turn_ids):
-        where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)})"
-        yield from _contradiction(mark, row.get("status"), where)
-
-
-def _contradiction(mark: str, status: Any, where: str) -> Iterator[str]:
-    """A sentence on a mark that a row of the dissent record contradicts."""
-    if mark in (NOT_CHALLENGED, NOT_ARGUED):
+    status, cited_turn_ids = row.get("status"), {*reason["turns"], *(row.get("turns") or ())}
+    where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)})"
+    if side is not None and mark == NOT_CHALLENGED:
+        if _answering_turns(debate, side, _other(debate, side), cited_turn_ids):
+            yield f"it is marked {mark}, and {where} says that it was disputed: {status}."
+    elif mark in (NOT_CHALLENGED, NOT_ARGUED):
         yield f"it is marked {mark}, and {where} says that it was disputed: {status}."
     elif mark == "granted" and status == "unresolved":
         yield f"it is marked granted, and {where} says that it is unresolved: that is held or weakened."

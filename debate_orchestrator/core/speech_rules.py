@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Phase, Turn
@@ -184,45 +184,30 @@ def without_code(debate: DebateState, text: str) -> str:
     return bare + (code["tag"] or "") if code else bare
 
 
-class IgnoredLine(NamedTuple):
-    """A reserved line that does not count."""
-
-    line: str
-    lacks_code: bool = False
-    """Whether it lacks nothing but the code of its turn."""
-    other_lines: bool = False
-    """Whether it does not count since the speech writes lines for the other side."""
-
-
-def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> IgnoredLine | None:
-    """The reserved line alone on a line, in any case and punctuation, of a speech that does not concede or decline."""
+def ignored_line_remark(debate: DebateState, turn: Turn, reply: Reply, *, needs_code: bool) -> str:
+    """The sentence that says why a reserved line does not count that is alone on a line, in any case and punctuation,
+    of a speech that does not concede or decline; empty if there is none."""
     if not turn.speaking or turn.phase.reply != "text":
-        return None
-    reserved = (debate.format.reserved_lines.concede, debate.format.reserved_lines.decline)
+        return ""
+    lines = debate.format.reserved_lines
+    reserved = (lines.concede, lines.decline)
     bare = reply.model_copy(update={"text": without_code(debate, reply.text)})
     if line_without_code := next((line for line in reserved if has_reserved_line(debate, line, turn, bare)), None):
-        return IgnoredLine(line_without_code, lacks_code=True)
+        return lines.remark(line_without_code, lacks_code=needs_code)
     text = without_private_reasoning(debate, reply.text).casefold()
     reserved_line = next((line for line in reserved if _line_pattern(line).search(text)), None)
     if reserved_line is None:
-        return None
+        return ""
     visible = visible_unchecked(debate, reply.text, turn.phase)
-    return IgnoredLine(reserved_line, other_lines=_writes_for_the_other(debate, turn, visible.text))
+    return lines.remark(reserved_line, other_lines=_writes_for_the_other(debate, turn, visible.text))
 
 
-def ignored_line_on_record(debate: DebateState, turn: Turn) -> IgnoredLine | None:
-    """The reserved line that does not count in the speech of a turn."""
+def remark_on_record(debate: DebateState, turn: Turn) -> str:
+    """The same of the speech of a turn; its line needs a code where the journal has such codes."""
     event = debate.replies.get(turn.id)
     if not isinstance(event, Spoke) or turn.id in debate.conceding_turns:
-        return None
-    ignored = ignored_line(debate, turn, event.reply)
-    return ignored._replace(lacks_code=False) if ignored and event.concedes is None else ignored
-
-
-def ignored_line_remark(debate: DebateState, turn: Turn) -> str:
-    """The sentence that says why that line does not count; empty if there is none."""
-    ignored = ignored_line_on_record(debate, turn)
-    return debate.format.reserved_lines.remark(*ignored) if ignored else ""
+        return ""
+    return ignored_line_remark(debate, turn, event.reply, needs_code=event.concedes is not None)
 
 
 @lru_cache(maxsize=64)

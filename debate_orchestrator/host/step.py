@@ -297,7 +297,7 @@ class Stepper:
         if isinstance(event, StructuredReplyGiven) and turn.role == RAPPORTEUR:
             problems = rapporteur.quality_problems(self.state, turn, event.data)
             return f"it still has problems: {' '.join(problems)}" if problems else None
-        if remark := speech_rules.ignored_line_remark(self.state, turn):
+        if remark := speech_rules.remark_on_record(self.state, turn):
             return remark
         words_asked = turn.phase.target_words or 0
         if isinstance(event, Spoke) and not event.concedes and words * _SHORT < words_asked:

@@ -303,6 +303,6 @@ def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
         remarks.append("It declines to argue this position, which is put on record.")
     elif turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply):
         remarks.append("It concedes the whole debate, which ends the debate.")
-    elif ignored := speech_rules.ignored_line(debate, turn, reply):
-        remarks.append(lines.remark(ignored.line, other_lines=ignored.other_lines))
+    elif remark := speech_rules.ignored_line_remark(debate, turn, reply, needs_code=False):
+        remarks.append(remark)
     return remarks

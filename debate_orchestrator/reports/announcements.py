@@ -192,7 +192,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if remark := speech_rules.ignored_line_remark(debate, turn):
+    if remark := speech_rules.remark_on_record(debate, turn):
         yield Announcement("conduct", f"{name} ({turn.id}): {remark}", turn_id=turn.id)
     if schedule.is_missing(debate, turn):
         yield Announcement("missing", wording.missing_reply_text(debate, turn), "warning", turn.id)

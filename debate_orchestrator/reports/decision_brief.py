@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, tally
 from debate_orchestrator.core.decision import decision
-from debate_orchestrator.core.phases import DECISION_BRIEF, NO_DECISION, TIE
+from debate_orchestrator.core.phases import NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import DisputedClaim, Part
@@ -210,11 +210,6 @@ def _sanitized(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A structured reply with each of its texts sanitized. Quotes in it are not looked up: nothing here says so."""
     sanitized: dict[str, Any] = map_leaves(fields, lambda leaf: sanitize(leaf) if isinstance(leaf, str) else leaf)
     return sanitized
-
-
-def decision_brief_turns(debate: DebateState) -> Collection[str]:
-    slots = [slot for slot in debate.plan.slots if slot.phase.enabled_by == DECISION_BRIEF and slot.after_rounds]
-    return {slot.turn_id(seat) for slot in slots for seat in slot.phase.seats}
 
 
 def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:

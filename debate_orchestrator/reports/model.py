@@ -222,7 +222,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
     counting = [turn for turn in final_ballots if not turn.left_out and not turn.mirrored]
     dissent_records = [turn for turn in turns.values() if turn.kind == "record"]
-    briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
+    briefs = [turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].of_decision_brief]
     elsewhere = (*final_ballots, *dissent_records, *briefs)
     after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
     earlier = debate.opened.earlier_debate
@@ -337,7 +337,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         concedes=turn.id in debate.conceding_turns,
         private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).private,
         other_lines=entry.other_lines,
-        ignored_line=speech_rules.ignored_line_remark(debate, turn),
+        ignored_line=speech_rules.remark_on_record(debate, turn),
         changed_by_user=rapporteur.is_changed_list(debate, turn),
         floor=tuple(question.text for question in schedule.new_questions(debate, turn)),
         quotes=entry.quotes,

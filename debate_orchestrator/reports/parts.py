@@ -3,7 +3,7 @@ Fields with `exclude` serve other types of file than JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -106,6 +106,21 @@ class TurnReport(Part):
     """Its quotes from the context files, if they were looked up."""
     pages: tuple[FoundPage, ...] = ()
     """Pages that a search returned while it was written."""
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """Sentences on what became of it, for below it."""
+        if self.changed_by_user:
+            yield wording.ISSUES_CHANGED
+        if self.dropped:
+            over = f"{self.dropped:,} more, which were not heard, are in the journal"
+            yield f"Here the limit of {self.max_words:,} words was reached: {over}."
+        if self.cut:
+            yield "Here a limit of length cut the speech short."
+        if self.other_lines:
+            yield "It writes lines for the other side, which this format forbids."
+        if self.ignored_line:
+            yield self.ignored_line
 
     @property
     def left_out_note(self) -> str:

@@ -86,7 +86,6 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "report": report,
         "writer": writer,
         "concession": writer.line(verdict_text.concession(report)),
-        "issues_changed": wording.ISSUES_CHANGED,
         "own_issues": writer.items(issue_phrases) if issue_phrases else "",
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
