@@ -348,7 +348,7 @@ def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
     assert (
         "[Behind the Decision Brief](#behind-the-decision-brief) · [How It Was Judged](#how-it-was-judged)" in contents
     )
-    assert debate_list.row("r").recommendation == "Recommendation (70 % sure): “Stay for a year.”"
+    assert debate_list.row("r").recommendation == "Recommendation (70 % sure): “Stay for a year. …”"
 
 
 def test_the_list_can_be_changed_and_forms_show_what_is_asked(debate: Run, opened: dict[str, Any]) -> None:
