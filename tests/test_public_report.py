@@ -129,5 +129,5 @@ def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:
         "Researcher A: openai:small; Researcher B: command:prog; Judge: openai:large, command:judge.sh, ollama"
         in report
     )
-    assert "Judge 1 is the same model as Researcher A: “openai:small”." in report
+    assert "Judge 1 is the same model as Researcher A." in report
     assert "/srv/public/list.txt" in report and "10.1.2.3" in plain(pages["/d/x"])

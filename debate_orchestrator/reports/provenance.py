@@ -464,9 +464,11 @@ def _kind(debate: DebateState) -> RunKind:
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
-def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
+def conflicts_of_interest(debate: DebateState, *, with_servers_names: bool = True) -> tuple[str, ...]:
     """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers. Who
-    spoke in an earlier debate is said by its file alone, and a transcript names whom its author likes."""
+    spoke in an earlier debate is said by its file alone, and a transcript names whom its author likes. Without
+    `with_servers_names` no sentence repeats a name that only a server gives its model."""
+    asked = {debate.reply(turn).spec for turn in schedule.turns_taken(debate)}
     stated = _by_seat(debate, lambda reply: (reply.spec, model_spec.answered_spec(reply.spec, reply.model)))
     names = _by_seat(debate, lambda reply: (model_spec.answered_name(reply.spec, reply.model),))
     speakers = {seat: _known_speakers(specs) for seat, specs in stated.items()}
@@ -481,15 +483,20 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     for judge, side in product(debate.judges, debate.format.sides):
         judge_models, side_models = (speakers.get(seat, frozenset()) for seat in (judge, side))
         first, second = debate.format.name_of(judge), debate.format.name_of(side)
-        if shared_models := sorted(judge_models & side_models):
+        vendors = {*map(model_spec.vendor, judge_models)} & {*map(model_spec.vendor, side_models)} - {""}
+        if shared_models := sorted(judge_models & side_models, key=lambda spec: (spec not in asked, spec)):
             what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
-            name = quoted(_public_names(debate).get(shared_models[0]) or model_spec.public_name(shared_models[0]))
-            conflicts.append(f"{first} is the same {what} as {second}{by_whom}: {name}.")
+            sentence, by_server = f"the same {what} as {second}{by_whom}", not by_whom and shared_models[0] not in asked
+            name = _public_names(debate).get(shared_models[0]) or model_spec.public_name(shared_models[0])
         elif shared_names := sorted({*names.get(judge, ())} & {*names.get(side, ())}):
-            conflicts.append(f"{first} is the same model as {second}, as their servers say: {quoted(shared_names[0])}.")
-        elif shared_vendors := {*map(model_spec.vendor, judge_models)} & {*map(model_spec.vendor, side_models)} - {""}:
-            vendor = quoted(min(shared_vendors))
-            conflicts.append(f"{first} is a model of the same vendor as {second}{by_whom}: {vendor}.")
+            sentence, name, by_server = f"the same model as {second}, as their servers say", shared_names[0], True
+        elif vendors:
+            sentence, name = f"a model of the same vendor as {second}{by_whom}", min(vendors)
+            by_server = name not in map(model_spec.vendor, asked)
+        else:
+            continue
+        shown = f": {quoted(name)}" if with_servers_names or not by_server else ""
+        conflicts.append(f"{first} is {sentence}{shown}.")
     return tuple(conflicts)
 
 

@@ -8,7 +8,7 @@ program its name alone. What a server calls its model is left out: that may be a
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -22,9 +22,8 @@ from starlette.routing import Route
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.provenance import is_whole_rehearsal
+from debate_orchestrator.reports.provenance import conflicts_of_interest, is_whole_rehearsal
 from debate_orchestrator.reports.reviews import gather_ballots
-from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, Paused, with_hint
@@ -41,28 +40,14 @@ def report_html(path: str) -> str:
     """That report of a journal as HTML. Raises DebateError."""
     contents, debate = debate_list.load(path)
     ballots = gather_ballots(DebateFiles.of_journal(path).ballots, contents.entries)
-    report = build_report(list(_without_models(contents.entries)), ballots, journal=path)
-    report = report.model_copy(update={"run": report.run.model_copy(update={"models": {}})})
+    report = build_report(contents.entries, ballots, journal=path)
+    conflicts = conflicts_of_interest(debate, with_servers_names=False)
+    updates = {
+        "run": report.run.model_copy(update={"models": {}}),
+        "judging": report.judging.model_copy(update={"conflicts": conflicts}),
+    }
+    report = report.model_copy(update=updates)
     return report_files.render_file(_replaced(report, _without_addresses(debate)), ".html")
-
-
-def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries without the names that servers give their models. Each name is replaced by the model of the spec for
-    which it came first, so that the report still tells which seats have the same model."""
-    models: dict[str, str] = {}
-    for entry in entries:
-        reply = getattr(entry.event, "reply", None)
-        if reply is None or reply.model is None:
-            yield entry
-        else:
-            answered = model_spec.answered_spec(reply.spec, reply.model)
-            model, _ = model_spec.split_address(model_spec.rest(reply.spec))
-            taken = model in models.values() and answered not in models  # by a model at another server
-            shown_model = (
-                models.setdefault(answered, f"{model} ({len(models)})" if taken else model) if answered else None
-            )
-            renamed = reply.model_copy(update={"model": shown_model})
-            yield entry._replace(event=entry.event.model_copy(update={"reply": renamed}))
 
 
 def _without_addresses(debate: DebateState) -> dict[str, str]:
