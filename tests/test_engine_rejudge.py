@@ -39,8 +39,9 @@ from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import has_speeches_of
+from debate_orchestrator.reports.conflicts import conflicts_of_interest
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.provenance import conflicts_of_interest, earlier_debate_report, public_speakers
+from debate_orchestrator.reports.provenance import earlier_debate_report, public_speakers
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
@@ -210,9 +211,8 @@ def test_the_speakers_of_then_are_those_who_spoke(format: str) -> None:
         else event
         for event in debate.replies.values()
     ]
-    name = debate.format.seats["a"].name
     assert conflicts_of_interest(fold([opened, *ballots])) == (
-        f"Judge is the same program as {name}, by what “c.journal.jsonl” says: “command:before”.",
+        f"Judge is the same program as {debate.format.name_of('a')}, by what “c.journal.jsonl” says: “command:before”.",
     )
     again_opened, _ = rejudge.opened_from_journal(entries([opened, *ballots]), "d/d.journal.jsonl", NEW)
     assert again_opened.earlier_debate is not None

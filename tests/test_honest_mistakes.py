@@ -33,6 +33,8 @@ T = "topic: Tabs are good.\n"
         (T + "cast: {A: host, jugde: host, pro: host}\n", "moderator. Did you mean 'a', 'judge', 'a'?"),
         (T + "positions: {pro: x y., con: y z.}\n", "for a and b. Try: `a` for Pro and `b` for Con."),
         (T + "first: con\n", "first: 'con' is not a or b. Try: `a` for Pro and `b` for Con."),
+        (T + "positions: auto\nsetup: 5\n", "a.yaml does not hold a setup conversation as `debate ask` keeps it."),
+        (T + "positions: 5\nsetup: {positions_ok: true}\n", "positions: 5 is not auto, or a mapping with a sentence"),
         (T + "cast: {a: anthropic}\n", "cast: a: 'anthropic' names no model. Try: anthropic:MODEL or"),
     ],
     *("file", "expected"),

@@ -20,10 +20,10 @@ from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import report_sections
 from debate_orchestrator.reports.citations import Citation, SourceRating, is_after
 from debate_orchestrator.reports.citations import evidence as evidence_of
+from debate_orchestrator.reports.conflicts import conflicts_of_interest
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.markdown import MarkdownWriter
 from debate_orchestrator.reports.markup import link
-from debate_orchestrator.reports.provenance import conflicts_of_interest
 from debate_orchestrator.reports.rich_text import Span, address
 
 

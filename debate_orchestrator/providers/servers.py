@@ -118,8 +118,8 @@ def spec_problem(spec: str) -> str | None:
         return f"{short_repr(spec)} names no model. {hint}"
     if not model.isprintable() or " " in model:
         return f"{short_repr(model)} is not the name of a model. {hint}"
-    if url is None and re.search(r"@[\w.-]+(:\d+|\.\w+)(/|$)", model):
-        return f"{short_repr(model)} is an address without a scheme. Try: http:// or https:// before the host."
+    if url is None and re.search(r"@(\w*:?//|\w+:/|https?:|\[|localhost\b|[\w.-]+(:\d+|\.\w+)(/|$))", model, re.I):
+        return f"{short_repr(model)} has half an address. Try: http:// or https:// in small letters before the host."
     if url is not None and not takes_address:
         return f"{kind} takes no address, and got {short_repr(url)}. {hint}"
     return _user_problem(server(spec)) if url is None else _address_problem(url)

@@ -29,6 +29,7 @@ from debate_orchestrator.core.state import DebateState, debated_texts
 from debate_orchestrator.core.verdict import Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.citations import EvidenceReport
+from debate_orchestrator.reports.conflicts import conflicts_of_interest
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
     ArgumentLink,
@@ -51,7 +52,6 @@ from debate_orchestrator.reports.provenance import (
     DEGRADED,
     MISSING,
     RunReport,
-    conflicts_of_interest,
     earlier_debate_report,
     first_speaker,
     last_specs_by_role,

@@ -4,7 +4,7 @@ vendor with a side, and what the calls cost."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, product
+from itertools import chain
 from typing import Literal
 
 from pydantic import Field
@@ -173,7 +173,7 @@ def _reading_notes(debate: DebateState) -> Iterator[Note]:
         yield _warning("pages dropped", text, turns[0] if len(turns) == 1 else None)
     if readings := _short_words_for_sides(debate):
         yield _info("readings", f"In ballots, short words were read as sides: {', '.join(readings)}.")
-    for seat, features in _by_seat(debate, lambda reply: reply.unsupported).items():
+    for seat, features in by_seat(debate, lambda reply: reply.unsupported).items():
         name = debate.format.name_of(seat)
         yield _warning("unavailable", f"Not available from the provider of {name}: {', '.join(features)}.")
     if any(note.note == "prompts changed" for note in debate.notes):
@@ -196,7 +196,7 @@ def _short_words_for_sides(debate: DebateState) -> list[str]:
     ]
 
 
-def _by_seat(debate: DebateState, values_of: Callable[[Reply], Iterable[str | None]]) -> dict[str, tuple[str, ...]]:
+def by_seat(debate: DebateState, values_of: Callable[[Reply], Iterable[str | None]]) -> dict[str, tuple[str, ...]]:
     """Seat to what its replies say, each once, in the order in which it came; seats without any are left out."""
     values: dict[str, dict[str, None]] = {}
     for turn in schedule.turns_taken(debate):
@@ -285,14 +285,14 @@ def last_specs_by_role(debate: DebateState) -> dict[str, tuple[str, ...]]:
 
 def names_by_seat(debate: DebateState) -> dict[str, str]:
     """Seat to the models that took its turns, in order, or to the one that is to take them, as reports show them."""
-    spoke, names = speakers_by_seat(debate), _public_names(debate)
+    spoke, names = speakers_by_seat(debate), public_names_of(debate)
     return {
         seat: ", then ".join(names[shown] for shown in spoke.get(seat, (spec,)))
         for seat, spec in specs_by_seat(debate).items()
     }
 
 
-def _public_names(debate: DebateState) -> dict[str, str]:
+def public_names_of(debate: DebateState) -> dict[str, str]:
     """The specs of a debate, in the order of its seats and of their replies, to names that tell programs apart."""
     spoke = speakers_by_seat(debate)
     by_seat = ((*spoke.get(seat, ()), spec) for seat, spec in specs_by_seat(debate).items())
@@ -303,7 +303,7 @@ def _reassignments(debate: DebateState) -> Iterator[str]:
     """The seats that were given to another, in the order in which they spoke first."""
     cast, public_names, is_judged_again = (
         specs_by_seat(debate),
-        _public_names(debate),
+        public_names_of(debate),
         debate.opened.earlier_debate is not None,
     )
     for seat, specs in speakers_by_seat(debate).items():
@@ -332,7 +332,7 @@ def _cast(debate: DebateState) -> str:
 
 def _public_cast(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """As `last_specs_by_role`, as reports show it."""
-    names = _public_names(debate)
+    names = public_names_of(debate)
     return {role: tuple(names[spec] for spec in specs) for role, specs in last_specs_by_role(debate).items()}
 
 
@@ -378,7 +378,7 @@ def run_report(debate: DebateState) -> RunReport:
         rehearsed_in_part=_has_both_kinds(chain(*_occupants(debate).values())),
         one_agent=one_agent(debate),
         cast=_public_cast(debate),
-        models=_by_seat(debate, lambda reply: (reply.model,)),
+        models=by_seat(debate, lambda reply: (reply.model,)),
         role_names={role: debate.format.name_of(role) for role in debate.active_seats},
         settings=dict(_settings(debate)),
         context=tuple(file.name for file in opened.context),
@@ -462,44 +462,3 @@ def _kind(debate: DebateState) -> RunKind:
     specs = {spec for specs in counted for spec in specs}
     kinds = {_KINDS.get(model_spec.speaker(spec), "called") for spec in specs}
     return kinds.pop() if len(kinds) == 1 else "mixed"
-
-
-def conflicts_of_interest(debate: DebateState, *, with_servers_names: bool = True) -> tuple[str, ...]:
-    """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers. Who
-    spoke in an earlier debate is said by its file alone, and a transcript names whom its author likes. Without
-    `with_servers_names` no sentence repeats a name that only a server gives its model."""
-    asked = {debate.reply(turn).spec for turn in schedule.turns_taken(debate)}
-    stated = _by_seat(debate, lambda reply: (reply.spec, model_spec.answered_spec(reply.spec, reply.model)))
-    names = _by_seat(debate, lambda reply: (model_spec.answered_name(reply.spec, reply.model),))
-    speakers = {seat: _known_speakers(specs) for seat, specs in stated.items()}
-    by_whom = ""
-    if (earlier := debate.opened.earlier_debate) is not None:
-        by_whom = f", by what {quoted(earlier.source)} says"
-        speakers |= {
-            side: _known_speakers((*earlier.former_speakers.get(side, ()), *text.split(", ")))
-            for side, text in earlier.speakers.items()
-        }
-    conflicts: list[str] = []
-    for judge, side in product(debate.judges, debate.format.sides):
-        judge_models, side_models = (speakers.get(seat, frozenset()) for seat in (judge, side))
-        first, second = debate.format.name_of(judge), debate.format.name_of(side)
-        vendors = {*map(model_spec.vendor, judge_models)} & {*map(model_spec.vendor, side_models)} - {""}
-        if shared_models := sorted(judge_models & side_models, key=lambda spec: (spec not in asked, spec)):
-            what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
-            sentence, by_server = f"the same {what} as {second}{by_whom}", not by_whom and shared_models[0] not in asked
-            name = _public_names(debate).get(shared_models[0]) or model_spec.public_name(shared_models[0])
-        elif shared_names := sorted({*names.get(judge, ())} & {*names.get(side, ())}):
-            sentence, name, by_server = f"the same model as {second}, as their servers say", shared_names[0], True
-        elif vendors:
-            sentence, name = f"a model of the same vendor as {second}{by_whom}", min(vendors)
-            by_server = name not in map(model_spec.vendor, asked)
-        else:
-            continue
-        shown = f": {quoted(name)}" if with_servers_names or not by_server else ""
-        conflicts.append(f"{first} is {sentence}{shown}.")
-    return tuple(conflicts)
-
-
-def _known_speakers(names: Iterable[str]) -> frozenset[str]:
-    """The models and programs among them. Hosts, recordings and people tell no model, and stand-ins are none."""
-    return frozenset(filter(model_spec.is_called, names))

@@ -71,9 +71,10 @@ def _state_of(path: str, data: dict[str, Any]) -> SetupState:
         del data["positions"]
     try:
         if progress is not None:
+            valid = SetupProgress.model_validate(progress)
             if positions == AUTO:
-                progress = {**progress, "positions": AUTO, "positions_ok": False}
-            return SetupState(answers=data, origins=origins or {}, progress=SetupProgress.model_validate(progress))
+                valid = valid.model_copy(update={"positions": AUTO, "positions_ok": False})
+            return SetupState(answers=data, origins=origins or {}, progress=valid)
         topic = data.get("topic")
         topics = (data.pop("topic"),) if isinstance(topic, str) else ()
         kind = "own" if isinstance(positions, dict) else "auto" if positions == AUTO else None
@@ -227,7 +228,8 @@ def with_valid_progress(state: SetupState, sides: tuple[str, ...]) -> SetupState
     """The state without confirmations of answers that it does not have: a user may have removed them from the file."""
     if state.progress.topic_ok and "topic" not in state.answers:
         state = with_progress(state, topic_ok=False)
-    if state.progress.positions_ok and set(state.answers.get("positions", {})) != set(sides):
+    positions = state.answers.get("positions")
+    if state.progress.positions_ok and not (isinstance(positions, Mapping) and {*positions} == {*sides}):
         state = with_progress(state, positions_ok=False)
     return state
 

@@ -21,8 +21,9 @@ from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files
+from debate_orchestrator.reports.conflicts import conflicts_of_interest
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.provenance import conflicts_of_interest, is_whole_rehearsal
+from debate_orchestrator.reports.provenance import is_whole_rehearsal
 from debate_orchestrator.reports.reviews import gather_ballots
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
