@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import small_tournaments
 from corpus import for_each
 from small_tournaments import HAIKU, JUDGES, OPUS, SONNET, spec_data
 
-from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
+from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.plan import ScheduledDebate, estimate_tournament, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import BadSettings
@@ -52,14 +54,37 @@ def test_swapped_sides_and_both_orders() -> None:
     )  # both speak at once
 
 
-def test_balanced_sides_alternate() -> None:
-    """With balanced sides each model of a pair is pro on every other topic, whatever the order of the models."""
+def test_balanced_sides_alternate(tmp_path: Path) -> None:
+    """With balanced sides each model of a pair is pro on every other topic, whatever the order of the models. Balanced
+    order is so on each side: a model speaks first in half of its debates as pro, and in half of those as con. A
+    tournament that was planned before keeps its schedule, also where the spec is run again."""
     held = make_schedule(small_tournaments.spec(6, sides="balanced"))
     again = make_schedule(small_tournaments.spec(6, sides="balanced", models=[HAIKU, SONNET, OPUS]))
     of_pair = [one.pro for one in held if {one.pro, one.con} == {OPUS, HAIKU}]
 
     assert all(one != other for one, other in pairwise(of_pair)) and len(of_pair) == 6
     assert {(one.topic, one.pro, one.con) for one in held} == {(one.topic, one.pro, one.con) for one in again}
+
+    for topics, repetitions in product(range(1, 10), range(1, 7)):
+        spec = small_tournaments.spec(topics, repetitions=repetitions, sides="balanced", first="balanced")
+        for counts in _places(make_schedule(spec)).values():
+            assert counts.total() == topics * repetitions and max(counts.values()) - min(counts.values()) <= 1
+
+    made = folder.create(str(tmp_path / "t"), spec)
+    path = tmp_path / "t" / "tournament.json"
+    path.write_text(path.read_text("utf-8").replace(' "order_within_sides": true,\n', ""), "utf-8")
+    for planned_before in (folder.load(made.folder), folder.create(made.folder, spec)):
+        assert {len(+counts) for counts in _places(planned_before.schedule).values()} == {2}
+
+
+def _places(schedule: Sequence[ScheduledDebate]) -> dict[tuple[str, str], Counter[tuple[bool, str]]]:
+    """Each pair to how often its first model was pro or con, with pro or con first."""
+    places = dict[tuple[str, str], Counter[tuple[bool, str]]]()
+    for one in schedule:
+        pair = min(one.pro, one.con), max(one.pro, one.con)
+        no_debates = Counter(dict.fromkeys(product((True, False), ("pro", "con")), 0))
+        places.setdefault(pair, no_debates)[one.pro == pair[0], one.first] += 1
+    return places
 
 
 def test_judges_are_spread() -> None:

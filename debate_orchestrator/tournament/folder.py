@@ -404,11 +404,11 @@ def find_journals(folder: str) -> tuple[list[str], list[str]]:
 
 def _differences(earlier_spec: TournamentSpec, spec: TournamentSpec) -> Iterator[str]:
     """A sentence for every key that is another than when the tournament began. Other prompts make no other tournament:
-    they may come with a newer version of this program, and a run says so."""
+    they may come with a newer version of this program, and a run says so. So may another rule for the order."""
     before, now = (
         version.model_dump(mode="json", by_alias=True) for version in (without_added_models(earlier_spec), spec)
     )
-    compared = before.keys() - FREE_TO_CHANGE - {"prompts"}
+    compared = before.keys() - FREE_TO_CHANGE - {"prompts", "order_within_sides"}
     changed = [key for key in before if key in compared and before[key] != now[key]]
     for key in changed:
         if key not in _FORMAT_KEYS:

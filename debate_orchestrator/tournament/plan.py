@@ -113,7 +113,12 @@ def first_speakers(
     if spec.first == "random":
         return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":
-        return [orders[(number("first", spec, *sorted((pro, con))) + topic_index + repetition) % 2]]
+        turn = topic_index + repetition
+        if (
+            spec.sides == "balanced" and spec.order_within_sides
+        ):  # half as often as sides, which would stay locked to it
+            turn = topic_index // 2 + repetition // 2
+        return [orders[(number("first", spec, *sorted((pro, con))) + turn) % 2]]
     return [spec.first]
 
 

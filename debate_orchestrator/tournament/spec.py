@@ -115,6 +115,8 @@ class TournamentSpec(FrozenModel):
     """Every pair of names once, the one that comes first in `fixed` sides first."""
     sides: Sides = "swapped"
     first: First = "pro"
+    order_within_sides: bool = False
+    """Whether balanced order is balanced on each of balanced sides too; False in tournaments planned before it was."""
     format: str
     repetitions: int = Field(default=1, ge=1, le=MAX_REPETITIONS, strict=True)
     seed: int = Field(default=0, ge=-MAX_SEED, le=MAX_SEED, strict=True)

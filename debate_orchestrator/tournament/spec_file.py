@@ -76,6 +76,7 @@ def parse_spec(content: Mapping[str, Any], folder: str = "", *, rehearse: bool =
         "pairs": _pairs(content.get("pairs", ROUND_ROBIN), models, problems),
         **{key: content[key] for key in _COPIED_KEYS if content.get(key) is not None},
         "topics": topics,
+        "order_within_sides": True,
         "settings": _OFF_BY_DEFAULT | {name: content[name] for name in DEBATE_SETTINGS if name in content},
         **{"format": loaded_format.name, "rules": loaded_format, "templates": templates, "prompts": prompts},
     }
