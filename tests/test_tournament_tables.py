@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import Ratings
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows
+from debate_orchestrator.tournament.rows import SIDES, BallotRow, DebateRow, RoleUsage, Rows
 from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
 
 
@@ -250,6 +250,34 @@ def tables_of(debates: list[DebateRow], ballots: list[BallotRow]) -> dict[str, l
     """The rows of every table, by its name."""
     tables = all_tables(Rows(debates, ballots), Ratings([], None, ()))
     return {made.name: [dict(zip(made.columns, cells, strict=True)) for cells in made.rows] for made in tables}
+
+
+def test_points_of_both_ballots_of_a_judge_count_in_equal_parts() -> None:
+    """Points are a judge's mean over the debate as it was and the mirrored one, as in the debate's report, whether or
+    not its vote changed; a judge without one of the two ballots gives none. Only a vote that held counts as a vote."""
+    debates = [DebateRow(id=first, topic="t", pro="x", con="y", first=first, winner="pro") for first in SIDES]
+    points = {"held": ((9, 5), (7, 5)), "changed": ((8, 6), (6, 8)), "absent": ((9, 1),)}
+    ballots = [
+        BallotRow(
+            debate="pro", judge=judge, round=1, scores={"logic": scores}, score=10 * scores[0], mirrored=n == 1,
+            winner="pro" if scores[0] > scores[1] else "con", counted=judge == "held",
+        )
+        for judge, pair in points.items() for n, scores in enumerate(pair)
+    ]  # fmt: skip
+    ballots.append(BallotRow(debate="con", judge="held", winner="tie", scores={"logic": (5, 5)}, score=50))
+    found = tables_of(debates, ballots)
+
+    gaps = [(row["debate"], row["mean_pro"], row["mean_con"], row["gap"]) for row in found["score_gaps"]]
+    assert sorted(gaps) == [("con", 5, 5, 0), ("pro", 7.5, 6, 1.5)]
+    assert {row["model"]: row["mean_score"] for row in found["dimension_means"]} == {"x": 6.25, "y": 5.5}
+    votes = [(row["judge"], row["debater"], row["mean_lead"]) for row in found["votes_by_judge_and_debater"]]
+    assert votes == [("held", "x", 1.5), ("held", "y", -1.5)]
+    assert [row["mean_gain"] for row in found["second_speaker"]] == [-25]  # 50 less (80 + 70) / 2, for the topic
+    unscored = [row.model_copy(update={"score": None}) for row in ballots]
+    found = tables_of(debates, unscored)
+    assert [row["mean_gain"] for row in found["second_speaker"]] == [-0.75]  # half of 0 less half of (3 + 0) / 2
+    courses = [(row["judge"], row["ballots"], row["mean_score"]) for row in found["score_by_round"]]
+    assert courses == [("changed", 1, 0), ("held", 1, 3)]
 
 
 def test_votes_of_unfinished_debates_are_left_out() -> None:

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
+from statistics import fmean
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, ValidationError
@@ -190,6 +191,15 @@ class Rows:
             panel.sort(key=lambda ballot: ballot.judge)
         return panels
 
+    @property
+    def judgings(self) -> Iterator[BallotRow]:
+        """Each judge's ballots on the debates as they were, with the means of the scores that it gives there and on
+        the mirrored ones, whether or not its vote changed. A judge who is absent from one of the two gives none."""
+        mirrored = {row.pair_key: row for row in self.ballots if row.mirrored}
+        for row in self.ballots:
+            if (other := mirrored.get(row.pair_key)) is not row:
+                yield row if row.counted and other is None else _with_means(row, other)
+
     def all_notes(self) -> list[str]:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
         real = [debate for debate in self.debates if not debate.rehearsed]
@@ -197,6 +207,14 @@ class Rows:
         ballots = [ballot for ballot in self.ballots if ballot.debate in real_ids and ballot.repeat == 0]
         rehearsed = _rehearsal_notes(len(self.debates) - len(real), len(self.debates))
         return [*rehearsed, *self.notes, *_completeness_notes(real), *_mirror_notes(ballots)]
+
+
+def _with_means(row: BallotRow, other: BallotRow | None) -> BallotRow:
+    pair = (row, other) if other else ()
+    points = {name: [one.scores[name] for one in pair if name in one.scores] for one in pair for name in one.scores}
+    scores = {name: tuple(map(fmean, zip(*both, strict=True))) for name, both in points.items()}
+    numbers = [one.score for one in pair if one.score is not None]
+    return row.model_copy(update={"scores": scores, "score": fmean(numbers) if numbers else None})
 
 
 def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:

@@ -93,9 +93,8 @@ _SCHEMA = """
 -- A debate is named by its number in the order of time: its id may be long, and many rows name it.
 CREATE TABLE all_debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic, category, pro, con, first, winner,
     complete, rehearsed);
-CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, is_vote,
-    decides);
-CREATE TABLE points (debate, dimension, pro, con);  -- of votes
+CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, decides);
+CREATE TABLE points (debate, dimension, pro, con);  -- of the panel's ballots on the whole debate
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
 CREATE TABLE judge_effects (judge, votes, bias, bias_low, bias_high, reliability, reliability_low, reliability_high);
@@ -142,19 +141,16 @@ def _database(rows: Rows) -> sqlite3.Connection:
         :complete, :rehearsed)""",
         ({**vars(row), "debate": n} for n, row in enumerate(rows.debates)),
     )
-    index = {row.id: n for n, row in enumerate(rows.debates)}
+    index, judgings = {row.id: n for n, row in enumerate(rows.debates)}, list(rows.judgings)
     database.executemany(
         """INSERT INTO ballots VALUES (:debate, :judge, :winner, :lead, :score, :label, :round, :final, :mirrored,
-        :repeat, :is_vote, :decides)""",
-        (
-            {**vars(row), "debate": index[row.debate], "lead": row.lead, "is_vote": row.is_vote, "decides": row.decides}
-            for row in rows.ballots
-        ),
+        :repeat, :decides)""",
+        ({**vars(row), "debate": index[row.debate], "lead": row.lead, "decides": row.decides} for row in judgings),
     )
     points = (
         (index[row.debate], name, pro, con)
-        for row in rows.ballots
-        if row.is_vote
+        for row in judgings
+        if row.final and row.repeat == 0
         for name, (pro, con) in row.scores.items()
     )
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
