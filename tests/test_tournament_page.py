@@ -17,6 +17,9 @@ from page_reading import Page
 from small_tournaments import import_rows, row
 
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.tournament.ratings import rate
+from debate_orchestrator.tournament.report import render_page
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.util import resources
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -64,6 +67,26 @@ def test_the_page_is_whole_and_loads_nothing(debate: Run) -> None:
     assert set(re.findall(r'(?:src|href)="(?!#)([^,"]*)', text)) == {"data:image/svg+xml;base64"}
     assert text.count("<img ") == text.count("<figcaption>") == len(list(Path("t/plots").glob("*.svg"))) >= 7
     assert "<script" not in text and " style=" not in text
+
+
+def test_a_model_without_votes_that_count_is_on_the_leaderboard() -> None:
+    """A model all of whose debates were conceded has games and Elo, and neither strength nor rank; it is hidden by its
+    games alone. Where there are no votes at all, nothing is ranked."""
+    debates = [DebateRow(id=f"d{n}", topic=f"t{n}", pro="a", con="b", winner="pro") for n in range(4)]
+    conceded = [DebateRow(id=f"c{n}", topic="t", pro="a", con="w", winner="tie") for n in range(2)]
+    votes = [BallotRow(debate=f"d{n}", judge="j", winner="pro") for n in range(4)]
+
+    def board(rows: Rows, minimum: int) -> list[tuple[str, ...]]:
+        text = render_page("t", rows, rate(rows), [], [], minimum)
+        assert text.count(f"with fewer than {minimum} games not shown") == (minimum > 2)
+        return re.findall(r'<tr><td class="figure">(\d*)</td><th scope="row">(\w)', text)
+
+    rows = Rows(debates + conceded, votes)
+    assert [sorted(board(rows, minimum)) for minimum in (1, 3)] == [
+        [("", "w"), ("1", "a"), ("2", "b")],
+        [("1", "a"), ("2", "b")],
+    ]
+    assert board(Rows(conceded, []), 0) == [("", "a"), ("", "w")]
 
 
 @pytest.mark.slow

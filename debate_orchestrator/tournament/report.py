@@ -142,13 +142,11 @@ def render_page(
 
 
 def _leaders(ratings: Ratings, minimum: int) -> list[_LeaderboardRow]:
-    """The models with enough games, in the order of their strengths, or else of Elo."""
-    elo = {row.model: row for row in ratings.elo if row.games >= minimum}
-    if ratings.fit is None:
-        return [_LeaderboardRow(row, None) for row in elo.values()]
-    return [
-        _LeaderboardRow(elo[strength.model], strength) for strength in ratings.fit.strengths if strength.model in elo
-    ]
+    """The models with enough games, in the order of their strengths; those without one in the order of Elo."""
+    strengths = {strength.model: strength for strength in (ratings.fit.strengths if ratings.fit else ())}
+    places = {model: place for place, model in enumerate(strengths)}
+    leaders = [_LeaderboardRow(row, strengths.get(row.model)) for row in ratings.elo if row.games >= minimum]
+    return sorted(leaders, key=lambda leader: places.get(leader.elo.model, len(places)))
 
 
 def _figure(cell: Cell) -> str:
