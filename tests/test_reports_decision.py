@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -12,12 +13,12 @@ from journals import EARLIER
 from scripted_debates import entries, events, label, report_model, shipped_format
 from scripted_replies import advice, ballot, brief, dissent, final, issues
 
-from debate_orchestrator.core import rapporteur, tally
+from debate_orchestrator.core import rapporteur, schedule, tally
 from debate_orchestrator.core.events import Event, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.reports import decision_brief, markdown
+from debate_orchestrator.reports import decision_brief, markdown, wording
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
@@ -232,13 +233,17 @@ def test_the_last_brief_that_counts_stands() -> None:
 
 
 def test_a_debate_without_new_ground_says_why_it_ended() -> None:
-    """The head says after which round that was; a debate that had no round left did not end for it."""
+    """The head says after which round that was; a debate that had no round left did not end for it. Where it is judged
+    again, the last phase is one that was held."""
     ended = "The debate ended after round 1, in which no new ground was found."
     for dry in (1, 2):
         found = {f"_{n}_verdict_judge": ballot(7, 6, rounds=2, dry=n == dry) for n in (1, 2)}
         model = adversarial(script_of(**found), rounds=2, until_no_new_ground=True)
         assert (model.rounds_completed, ended in model.provenance) == (dry, dry == 1)
         assert all((ended in told) == (dry == 1) for told in (markdown.render(model), page.render(model)))
+    debate = fold(play_events(script_of(_1_verdict_judge=ballot(7, 6, rounds=2, dry=True)), until_no_new_ground=True))
+    again = replace(debate, ended_after=schedule.no_new_ground_slot_id(debate))
+    assert wording.ended_early(again) == "Ended early, after Judge Verdict of round 1."
 
 
 def test_how_firm_it_is() -> None:
@@ -343,12 +348,13 @@ def test_no_judge_is_for_a_result_that_is_none() -> None:
     stands = "The debate ended in consensus, on the position of Researcher B (Con)"
     for winners, more, judges_for, outcome, remark in (
         (("a", "b"), scores, None, "As many judges voted for Researcher A (Pro) as for Researcher B (Con)", equal),
+        (("a", "b", "tie"), scores, None, "As many judges voted for Researcher A (Pro) as for Researcher B (Con)", ""),
         (("tie", "tie"), scores, (2, 2), neither, declared),
         (("a", "b"), conceded, (1, 2), stands, "A side conceded its whole position"),
         (("b", "consensus"), conceded, (2, 2), stands, "A side conceded its whole position"),
     ):
         finals = {f"_final_verdict_judge_{n}": final(winner) for n, winner in enumerate(winners, 1)}
-        happened = play_events(script_of(**finals, **more), rounds=1, cast=cast | {"judge": ("x", "y")})
+        happened = play_events(script_of(**finals, **more), rounds=1, cast=cast | {"judge": (*"xyz",)[: len(winners)]})
         model = build_report(entries(happened))
         assert decision_brief._judges_for(fold(happened)) == judges_for
         assert who_argued_better(model) == outcome

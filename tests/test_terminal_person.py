@@ -113,6 +113,22 @@ def test_what_was_read_is_not_reported_again(here: Path) -> None:
     assert "This is what b says in 1.challenge.b." in later and "This is what b says in 1.opening.b." not in later
 
 
+def test_the_mirrored_debate_is_read_anew(here: Path) -> None:
+    """Before a ballot on the sides in the other order, a judge reads all speeches again, in that order."""
+    cast = PEOPLE | {"a": ("host",), "b": ("host",)}
+    debate = due("final.verdict.judge", cast=cast, rounds=1, mirror=True, order_only=True)
+    one, script = person(here)
+    orders = []
+    for turn in ("final.verdict.judge", "final.verdict.judge.mirrored"):
+        before = len(script.shown_lines)
+        one.has_quit = False
+        with pytest.raises(Paused):
+            asked(one, debate, turn)
+        orders.append(re.findall(r"says in 1\.opening\.(\w)\.", "\n".join(script.shown_lines[before:])))
+
+    assert orders == [["a", "b"], ["b", "a"]]
+
+
 def test_the_terminal_is_lent(here: Path) -> None:
     """From the first that is asked in a stage with a person's turn until the last person has answered, the terminal is
     theirs; whatever is told meanwhile is told to a screen that shows nothing."""

@@ -324,8 +324,9 @@ def _judges_for(debate: DebateState) -> tuple[int, int] | None:
     verdict, votes = decision(debate), tally.final_votes(debate)
     if verdict is None or verdict.winner == NO_DECISION or len(votes) < 2:
         return None
-    count = sum(vote.winner in (verdict.winner, tally.unopposed_side(debate)) for vote in votes)
-    return (count, len(votes)) if count or verdict.winner != TIE else None
+    if verdict.winner == TIE and any(vote.winner in debate.format.sides for vote in votes):
+        return None
+    return sum(vote.winner in (verdict.winner, tally.unopposed_side(debate)) for vote in votes), len(votes)
 
 
 def split_first_sentence(text: str) -> tuple[str, str]:

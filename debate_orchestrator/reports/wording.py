@@ -225,9 +225,11 @@ def user_event_text(debate: DebateState, event: Event) -> str | None:
 
 def ended_early(debate: DebateState) -> str | None:
     """The sentence that says after what a debate was ended early; None if it was not."""
-    slot = next((slot for slot in debate.plan.slots if slot.id == debate.ended_after), None)
-    if slot is None:
+    slot_ids = [slot.id for slot in debate.plan.slots]
+    if debate.ended_after not in slot_ids:
         return None
+    until, taken = slot_ids.index(debate.ended_after) + 1, {turn.slot_id for turn in schedule.turns_taken(debate)}
+    slot = max(debate.plan.slots[:until], key=lambda slot: (slot.id in taken, slot_ids.index(slot.id)))
     where = f" of round {slot.round}" if slot.round else ""
     return f"Ended early, after {slot.phase.title}{where}."
 

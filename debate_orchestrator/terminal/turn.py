@@ -238,7 +238,8 @@ class TerminalPeople:
         """The seat that had the keyboard last."""
         self._has_written = False
         """Whether something can be seen that was written in the stage under way."""
-        self._documents_read: set[Document] = set()
+        self._documents_read: dict[bool, set[Document]] = {False: set(), True: set()}
+        """What was read, apart for the mirrored debate, which is read in another order."""
 
     @property
     def is_in_other_program(self) -> bool:
@@ -307,13 +308,14 @@ class TerminalPeople:
             name = person_turn.debate.format.name_of(person_turn.turn.seat)
             question = Question(f"{name}, take the keyboard.", ("Press Enter when you have it.",), private=True)
             await self._asker.ask(question)
-            self._documents_read = set()
+            self._documents_read = {False: set(), True: set()}
         self._seat = person_turn.turn.seat
 
     def _show(self, person_turn: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
-        self._asker.show(Line(""), *readable(person_turn, self._documents_read))
-        self._documents_read |= {*documents(person_turn.debate, person_turn.brief)}
+        read = self._documents_read[person_turn.turn.mirrored]
+        self._asker.show(Line(""), *readable(person_turn, read))
+        read.update(documents(person_turn.debate, person_turn.brief))
         for path in self._drafts.earlier_drafts(person_turn.brief):
             self._asker.show(f"An earlier draft for this turn is not offered; it is in {name_of(path)}.")
 
