@@ -339,11 +339,25 @@ def test_other_tables_are_of_another_version() -> None:
     assert (database_module.VERSION, hashlib.sha256(tables.encode()).hexdigest()[:16]) == (12, "cdc3f68b7f7496a9")
 
 
-def test_a_database_without_an_encoding(debate: Run, postgres_server: Postgres) -> None:
-    """It is refused with the reason, before any table is made."""
-    postgres_server.query("postgres", "CREATE DATABASE bare ENCODING SQL_ASCII LOCALE 'C' TEMPLATE template0")
-    ran = debate("worker", postgres_server.url("bare"), "--until-done")
-    assert ran.code == 2 and "has no encoding (SQL_ASCII)" in ran.err and "createdb -E UTF8" in ran.err, ran.err
+def test_the_encoding_of_a_database(debate: Run, postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that can't hold every text is refused with the reason, before any table is made. In one that can, nothing
+    that is set for sessions elsewhere garbles texts, or ends connections that wait."""
+    for encoding in ("SQL_ASCII", "LATIN1"):
+        create = f"CREATE DATABASE {encoding} ENCODING {encoding} LOCALE 'C' TEMPLATE template0"
+        postgres_server.query("postgres", create)
+        ran = debate("worker", postgres_server.url(encoding.lower()), "--until-done")
+        assert ran.code == 2 and f"encoding is {encoding}, not UTF8. Try: a database in UTF8" in ran.err, ran.err
+
+    postgres_server.query("postgres", "CREATE DATABASE utf8")
+    postgres_server.query("postgres", "ALTER DATABASE utf8 SET idle_session_timeout = '90s'")
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+
+    async def settings() -> list[tuple[str, ...]]:
+        async with open_database(postgres_server.url("utf8"), print) as database:
+            query = "SELECT current_setting('client_encoding'), current_setting('idle_session_timeout')"
+            return await database.rows(query)
+
+    assert asyncio.run(settings()) == [("UTF8", "0")]
 
 
 def test_a_database_that_is_away(debate: Run) -> None:

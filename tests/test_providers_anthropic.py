@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -214,21 +216,37 @@ def test_a_paused_answer_is_continued_by_the_next_try(server: Server, fault: dic
     assert reply.usage is not None and reply.usage.output == 2
 
 
-@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), TimeoutError()])
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        ("aiohttp.connector.aiohappyeyeballs.start_connection", OSError(24, "Too many open files")),
+        ("aiohttp.connector.aiohappyeyeballs.start_connection", TimeoutError()),
+        ("debate_orchestrator.providers.api.import_module", OSError(24, "Too many open files")),
+    ],
+)
 def test_a_call_without_a_connection_is_not_billed(
-    server: Server, monkeypatch: pytest.MonkeyPatch, error: OSError
+    server: Server, monkeypatch: pytest.MonkeyPatch, error: OSError, place: str
 ) -> None:
-    """Where this machine opens no connection, nothing was sent: the call costs nothing, and is made again."""
+    """Where this machine opens no connection, or no file of the SDK, nothing was sent: the call costs nothing, and is
+    made again. What is done with a reply opens no file."""
 
-    async def fail(*_: Any, **__: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", fail)
+    monkeypatch.setattr(place, fail)
     with pytest.raises(TransientError) as raised:
         ask("anthropic:m")
 
     assert raised.value.refused and not raised.value.maybe_billed and raised.value.retry_for is None
+    assert ("`ulimit -n`" in str(raised.value)) == (error.errno == 24), raised.value
     assert server.requests == []
+    code = (
+        "import resource; from debate_orchestrator.providers import api; from debate_orchestrator.util import escapes; "
+    )
+    code += "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); "
+    code += r"print(ascii([api.clean('\ud83d\ude00'), escapes._meaning(r'\ud83d\ude00')]))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert printed == r"['\U0001f600', '\xf0\x9f\x98\x80']" "\n"
 
 
 def test_a_server_without_search(server: Server) -> None:

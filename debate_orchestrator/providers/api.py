@@ -194,6 +194,13 @@ class ApiModel(Provider):
         """A new client of the SDK with these options."""
         raise NotImplementedError
 
+    async def _import_sdk(self) -> None:
+        """Imports the SDK, which takes seconds the first time."""
+        try:
+            await asyncio.to_thread(import_module, self.imports)
+        except OSError as error:
+            raise call_errors.out_of_files(self.name, error) or error from None
+
     def _new_client(self) -> Any:
         """A new client. Raises ProviderFailed if a key is missing or would be sent unencrypted."""
         sdk, server = self.sdk(), self.server
@@ -245,7 +252,7 @@ class ApiModel(Provider):
         """Makes one call and fills the `ApiReply`. An error after a complete reply is ignored, and a cancellation then
         takes effect at the next wait. If a server does not support an option, the call is made again at once in
         another variant. If it may have been billed it fails first, so that it is on record."""
-        await asyncio.to_thread(import_module, self.imports)  # it takes seconds the first time
+        await self._import_sdk()
         meter = limits.Meter(
             limits.reply_length(brief, self.name), partial(speech_rules.without_private_reasoning, self.current.state)
         )
@@ -285,7 +292,7 @@ class ApiModel(Provider):
         models are not used: they take any JSON for what they asked for."""
         import httpx2
 
-        await asyncio.to_thread(import_module, self.imports)
+        await self._import_sdk()
         clock = limits.SilenceClock(self.current.state.retry_for)
         try:
             client = self.client()
@@ -335,6 +342,8 @@ class ApiModel(Provider):
 
     def _refusal(self, error: Exception) -> ExternalError | None:
         """The error for a refusal by the server, or for a call that was not made; None for any other exception."""
+        if (failure := call_errors.out_of_files(self.name, error)) is not None:
+            return failure
         if isinstance(error, StreamedError):
             return call_errors.http_error(self.name, error.status, error.message, {}, error.code)
         if isinstance(error, self.sdk().APIStatusError):
@@ -449,7 +458,9 @@ def _strip(server: servers.ModelServer) -> _Hook:
 
 def clean(text: str) -> str:
     """`text` with the halves of characters joined, and those without another, which no file could hold, replaced."""
-    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    joined = text.encode("utf-16", "surrogatepass").decode(
+        "utf-16", "surrogatepass"
+    )  # opens no file, as other codecs do
     return joined.encode("utf-8", "replace").decode()
 
 

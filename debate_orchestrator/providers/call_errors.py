@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.util.data import OUT_OF_FILES, TOO_MANY_FILES
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, quoted
@@ -102,6 +103,14 @@ def unreachable_server(name: str, what: str, *, reached: bool) -> TransientError
     return TransientError(f"{name} can't be reached: {what}. {hint}", retry_for=_UNREACHED_SECONDS, refused=True)
 
 
+def out_of_files(name: str, error: BaseException) -> TransientError | None:
+    """The error for a call that was not made since this process can open no more files; None for any other
+    exception."""
+    if getattr(cause(error), "errno", None) not in OUT_OF_FILES:
+        return None
+    return TransientError(f"{name} can't be asked: {TOO_MANY_FILES}.", hint="fewer debates at once", refused=True)
+
+
 def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:
     """The same error with the part of the reply that had come, if any, which was paid for."""
     if partial is not None:
@@ -148,7 +157,7 @@ def describe(error: BaseException, reason: BaseException) -> str:
 
 
 def is_without_connection(error: BaseException) -> bool:
-    """Whether no connection was made, so that nothing was sent, also if this machine is why (too many open files)."""
+    """Whether no connection was made, so that nothing was sent."""
     names = {kind.__name__ for inner in _chain(error) for kind in type(inner).__mro__}
     return not names.isdisjoint(_NO_CONNECTION)
 

@@ -76,7 +76,8 @@ class Command(Provider):
             raise self._broken(f"no end after {self._limit:g} s", run, _HINT) from None
         except NotRun as failure:
             reason = f"{type(failure.error).__name__}: {failure.error}"
-            raise ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN_HINT}.") from None
+            problem = f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN_HINT}."
+            raise call_errors.out_of_files(self.name, failure.error) or ProviderFailed(problem) from None
         return self._read(run)
 
     def _read(self, run: ProgramRun) -> Reply:
@@ -172,7 +173,10 @@ class ProgramRun(asyncio.SubprocessProtocol):
         Without `stderr`, it has that of this process. Raises TimeoutError if it takes more seconds than that, without
         those in which this process was stopped; NotRun if it can't be run. Where the program has ended by itself, its
         output is whole, and a cancellation comes where the task next waits."""
-        own_end, child_end = socket.socketpair()
+        try:
+            own_end, child_end = socket.socketpair()
+        except OSError as error:
+            raise NotRun(error) from None
         with own_end:
             with child_end:
                 self._open = {_PROGRAM, 1, 2} if stderr else {_PROGRAM, 1}

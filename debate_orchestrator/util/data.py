@@ -299,8 +299,14 @@ def printable_path(path: str | os.PathLike[str]) -> str:
     return name if all(map(is_visible, name)) and len(name) <= MAX_NAME_LENGTH else short_repr(name, MAX_NAME_LENGTH)
 
 
+OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
+TOO_MANY_FILES = "too many files are open, and `ulimit -n` says how many may be"
+
+
 def error_text(error: Exception) -> str:
     """The reason that a file could not be opened; Python raises ValueError for names that no file system takes."""
     if isinstance(error, OSError):
+        if error.errno in OUT_OF_FILES:
+            return TOO_MANY_FILES
         return "a symbolic link" if error.errno == errno.ELOOP else error.strerror or "an error"
     return "a name that is not allowed for a file"

@@ -102,7 +102,7 @@ def _meaning(escape: str) -> str:
             return raw.decode("latin-1")
     if escape[1] in "uU":
         codes = "".join(chr(int(code, 16)) for code in re.split(r"\\[uU]", escape)[1:])
-        return searchable(codes.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass"))
+        return searchable(codes.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
     return "" if escape[1] in "bfnrtv" else escape[1]
 
 

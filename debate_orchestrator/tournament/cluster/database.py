@@ -239,10 +239,10 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
     """The database at an address, with its tables. Raises BadSettings if the address or the tables are wrong, Paused if
     the database can't be reached."""
     must_be_installed()
-    address, conninfo = url, _conninfo(url)
+    address = url
     for name in ("psycopg", "procrastinate"):  # what they say is reported in one sentence
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    await _prepare(conninfo, address)
+    conninfo = _conninfo(url, await _prepare(_conninfo(url), address))
     import procrastinate
 
     pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "configure": _load_any_time}
@@ -340,25 +340,28 @@ def check_address(url: str) -> dict[str, str]:
     return parameters
 
 
-def _conninfo(url: str) -> str:
-    """All that an address says, and what this program adds to it."""
+def _conninfo(url: str, server_version: int = 0) -> str:
+    """All that an address says, and what this program adds to it for a server of that version (0: not known yet)."""
     from psycopg.conninfo import make_conninfo
 
-    parameters: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **check_address(url)}
+    parameters: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **check_address(url), "client_encoding": "UTF8"}
     parameters |= {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
     # A worker that hangs in a transaction must not keep what it has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout=5s -c lock_timeout=8s"
     options += " -c default_transaction_isolation=read\\ committed"
+    options += " -c idle_session_timeout=0" if server_version >= 140_000 else ""  # connections wait in the pool
     return make_conninfo(**{**parameters, "options": options})
 
 
-async def _prepare(conninfo: str, address: str) -> None:
-    """Creates the tables, unless they are there. Raises BadSettings if those that are there are of another version."""
+async def _prepare(conninfo: str, address: str) -> int:
+    """Creates the tables, unless they are there. Returns the server's version. Raises BadSettings if the tables that
+    are there are of another version."""
     from psycopg import Error, OperationalError
 
     try:
         async with await _connection_class().connect(conninfo) as connection:
             await _create_tables(connection, address)
+            return int(connection.info.server_version)
     except OperationalError as error:
         raise _unreachable(address, error) from None
     except Error as error:
@@ -372,8 +375,8 @@ async def _create_tables(connection: AsyncConnection, address: str) -> None:
 
     newest = max(name for name in os.listdir(SchemaManager.get_migrations_path()) if name.endswith(".sql"))
     layout = f"{VERSION}, procrastinate {newest}"
-    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-        problem = f"{address} has no encoding (SQL_ASCII)."
+    if (encoding := connection.info.parameter_status("server_encoding")) != "UTF8":
+        problem = f"{address} can't hold every text: its encoding is {encoding}, not UTF8."
         raise BadSettings(problem, hint="a database in UTF8: createdb -E UTF8 -T template0")
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
