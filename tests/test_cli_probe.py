@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small_tournaments
 from conftest import Run
 from messages_server import Server
 from weak_judges import judge
@@ -89,6 +90,23 @@ def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest
     assert data.json == written | {"scorecard": "out/here/scorecard.md", "data": "out/here/scorecard.json"}
     assert (written["schema"], written["status"], written["confidence"]) == (1, "done", 0.95)
     assert "Complete." in debate("check", str(journal)).out
+
+
+def test_the_cap_is_for_all_ballots_in_the_folder(debate: Run, server: Server) -> None:
+    """What another judge's ballots cost counts too, and so do further repeats. Its scorecard is replaced, though other
+    judges are named; one that was edited is kept."""
+    server.say = small_tournaments.replied
+    agreed = "--max-cost=5", "--json"
+    spent = debate("probe", f"--judge={OPUS}", "--times=2", *agreed).json["judges"][0]["usd"]
+    cap = f"--max-cost={spent + 0.0001:.4f}"
+    for judge_flags in ((f"--judge={SONNET}",), (f"--judge={OPUS}", f"--judge={SONNET}")):
+        ran = debate("probe", *judge_flags, cap)
+        assert ran.code == 3 and f"with ${spent:.4f} spent" in ran.err and "is kept as" not in ran.err
+
+    document = Path("judge-probe/scorecard.md")
+    document.write_text("my words", encoding="utf-8")
+    assert "scorecard.md was edited" in debate("probe", f"--judge={SONNET}", "--max-cost=5").err
+    assert Path("judge-probe/scorecard.edited.md").read_text(encoding="utf-8") == "my words"
 
 
 def laid(spec: str) -> Path:

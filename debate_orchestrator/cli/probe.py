@@ -19,10 +19,11 @@ from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
 from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
 from debate_orchestrator.providers import cast_providers
-from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
+from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.files import encoded, write_atomic
+from debate_orchestrator.storage.files import encoded
 from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.listed_files import write_listed
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.data import is_link, name_of
@@ -67,15 +68,15 @@ def run(arguments: argparse.Namespace) -> int:
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, flags.permissions_of(arguments))
     _agree(run, trusted=arguments.trust)
-    quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
+    quiet = arguments.quiet or arguments.json
     if run.pending() and not quiet:
         print_status(f"{len(run.pending())} of {len(run.tasks)} ballots to go: {run.estimate().sentence()}")
     failures = _ask(run, quiet=quiet)
     card = run.scorecard()
-    for path, text in _documents(card, report).items():
-        # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
-        if path_kept := write_atomic(path, text, is_ours=encoded(path, before[path]).__eq__):
-            print_status(f"{name_of(path)} held something else, which is kept as {name_of(path_kept)}.")
+    data = json.dumps({"schema": 1, **card}, indent=1) + "\n"
+    texts = {"scorecard.md": markdown(card), "scorecard.json": data}
+    for note in write_listed(os.path.dirname(report), {name: encoded(name, text) for name, text in texts.items()}):
+        print_status(note)
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else PermanentFailure
@@ -138,12 +139,6 @@ def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, flo
     if problems := problems + (budget.unpriced_seats(cast) if max_cost else []):
         raise BadSettings(problems)
     return judges, int(times), max_cost
-
-
-def _documents(card: Data, report: str) -> dict[str, str]:
-    """The scorecard as markdown and as JSON, by path."""
-    data = json.dumps({"schema": 1, **card}, indent=1) + "\n"
-    return {report: markdown(card), report.removesuffix(".md") + ".json": data}
 
 
 def _ask(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from glob import escape, glob
 from string import Template
 from typing import Annotated, NamedTuple, TypeVar
 
@@ -174,6 +175,10 @@ class ProbeRun:
         ]
         for task in self.tasks:
             self._read(task)
+        found = glob(os.path.join(escape(folder), "*", f"*{JOURNAL}")) if max_cost is not None else []
+        for path in {*found}.difference(task.path for task in self.tasks):  # of other judges and repeats
+            state = stored_state(path, [entry.event for entry in journal.read(path, follow=False).entries])
+            self._shared_budget.budget(path, CurrentState(state))
 
     def _read(self, task: BallotTask) -> None:
         try:

@@ -22,6 +22,7 @@ from debate_orchestrator.setup.risks import is_read_as_instructions
 from debate_orchestrator.storage import run_elsewhere
 from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.listed_files import CHECKSUMS
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled
 from debate_orchestrator.tournament.rows import ROWS
@@ -52,7 +53,7 @@ from debate_orchestrator.util.redact import redactor
 SPEC, DEBATES = run_elsewhere.SPEC, run_elsewhere.DEBATES
 IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
-PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
+PAGE, RATINGS, TABLES, PLOTS = "index.html", "ratings.json", "csv", "plots"
 """The files that the report of a tournament adds to its folder."""
 _LOCKS = run_elsewhere.LOCK, run_elsewhere.NOTE_LOCK
 _PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, run_elsewhere.CLUSTER, *_LOCKS)

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from base64 import b64encode
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from hashlib import sha256
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -25,25 +23,16 @@ from markupsafe import Markup
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html.writer import escaped_html
 from debate_orchestrator.reports.markdown import template_environment
-from debate_orchestrator.storage.files import WrittenByUs, encoded, make_folder, must_have_prefix, write_bytes_atomic
-from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES, title
+from debate_orchestrator.storage.files import encoded, make_folder, must_have_prefix
+from debate_orchestrator.storage.listed_files import write_listed
+from debate_orchestrator.tournament.folder import PAGE, PLOTS, RATINGS, TABLES, title
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, ModelStrength, Ratings, full_json, rate
 from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.tournament.tables import Cell, Table, all_tables, to_csv
 from debate_orchestrator.util import yaml
-from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.sanitize import one_line, quoted
-
-_LINE = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
-_HEAD = "# Written by debate_orchestrator.\n"
-"""The beginning of a list of checksums."""
-_NAMES = rf"{PAGE}|{RATINGS}|{TABLES}/\w+\.csv|{PLOTS}/\w+\.(?:svg|png)"
-_LIST = re.compile(rf"{_HEAD}(?:[0-9a-f]{{64}}  (?:{_NAMES})\n)*".encode())
-"""All of a list that this program wrote."""
-_MAX_LIST_SIZE = 1_000_000
-"""Bytes of a list of checksums."""
 
 
 def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tuple[str, ...]]:
@@ -69,39 +58,8 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     }
     pictures = {f"{PLOTS}/{plot.name}.png": plot.png for plot in plots}
     files = {name: encoded(name, text) for name, text in texts.items()} | pictures
-    notes = [*ratings.notes, *problems, *_write_listed(folder, files)]
+    notes = [*ratings.notes, *problems, *write_listed(folder, files)]
     return [os.path.join(folder, name) for name in files], tuple(notes)
-
-
-def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Writes files by their names, and the list of their checksums; a sentence on each file that is moved aside."""
-    try:
-        earlier_list = read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
-    except OSError:
-        earlier_list = ""
-    listed_before = {*_LINE.findall(earlier_list)} if earlier_list.startswith(_HEAD) else set()
-    listed = {(sha256(data).hexdigest(), name) for name, data in files.items()}
-    # Both stand there while the files are written: where that breaks off, each is known the next time.
-    both = listed | {line for line in listed_before if line[1] in files}
-    yield from _write_list(folder, both)
-    for name, data in files.items():
-        yield from _write(os.path.join(folder, name), data, partial(_is_listed, both, name))
-    yield from _write_list(folder, listed)
-
-
-def _write_list(folder: str, listed: Collection[tuple[str, str]]) -> Iterator[str]:
-    lines = "".join(f"{digest}  {name}\n" for digest, name in sorted(listed, key=itemgetter(1, 0)))
-    text = f"{_HEAD}{lines}".encode()
-    yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _LIST.fullmatch(old) is not None)
-
-
-def _is_listed(listed: Collection[tuple[str, str]], name: str, data: bytes) -> bool:
-    return (sha256(data).hexdigest(), name) in listed
-
-
-def _write(path: str, data: bytes, is_ours: WrittenByUs) -> Iterator[str]:
-    if path_kept := write_bytes_atomic(path, data, is_ours=is_ours):
-        yield f"{name_of(path)} was edited, or is not from this program; it is kept as {name_of(path_kept)}."
 
 
 PAGE_PREFIX = '<!doctype html>\n<html lang="en" class="debate-tournament">'
