@@ -271,10 +271,6 @@ class ProbeRun:
                 with suppress(UserError):  # another program changed the file
                     self._read(task)
 
-    def _state(self, task: BallotTask) -> DebateState | None:
-        current = self._debates.get(task.path)
-        return None if current is None else current.state
-
     def scorecard(self) -> Data:
         """The result of the ballots so far, in the shape that `reports.scorecard` describes."""
         cases = [task.case for task in self.tasks]
@@ -289,7 +285,8 @@ class ProbeRun:
 
     def _judge_result(self, spec: str, probes: Sequence[Probe]) -> Data:
         tasks = [task for task in self.tasks if task.judge == spec]
-        debates = {(task.case.name, task.repeat): self._state(task) for task in tasks}
+        states = {path: current.state for path, current in self._debates.items()}
+        debates = {(task.case.name, task.repeat): states.get(task.path) for task in tasks}
         results = {
             key: (tally.result(debate, debate.rounds) or NO_BALLOT) if debate and debate.complete else PENDING
             for key, debate in debates.items()

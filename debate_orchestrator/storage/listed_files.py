@@ -25,24 +25,24 @@ _MAX_LIST_SIZE = 1_000_000
 
 def write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
     """Writes files by their names, and the list of their checksums; a sentence on each file that is moved aside."""
+    path = os.path.join(folder, CHECKSUMS)
     try:
-        earlier_list = read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
+        earlier_list = read_regular(path, maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
     except OSError:
         earlier_list = ""
     listed_before = {*_LINE.findall(earlier_list)} if earlier_list.startswith(_HEAD) else set()
     listed = {(sha256(data).hexdigest(), name) for name, data in files.items()}
     # Both stand there while the files are written: where that breaks off, each is known the next time.
     both = listed | {line for line in listed_before if line[1] in files}
-    yield from _write_list(folder, both)
+    yield from _write(path, _list(both), lambda old: _LIST.fullmatch(old) is not None)
     for name, data in files.items():
         yield from _write(os.path.join(folder, name), data, partial(_is_listed, both, name))
-    yield from _write_list(folder, listed)
+    yield from _write(path, _list(listed), lambda old: _LIST.fullmatch(old) is not None)
 
 
-def _write_list(folder: str, listed: Collection[tuple[str, str]]) -> Iterator[str]:
+def _list(listed: Collection[tuple[str, str]]) -> bytes:
     lines = "".join(f"{digest}  {name}\n" for digest, name in sorted(listed, key=itemgetter(1, 0)))
-    text = f"{_HEAD}{lines}".encode()
-    yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _LIST.fullmatch(old) is not None)
+    return f"{_HEAD}{lines}".encode()
 
 
 def _is_listed(listed: Collection[tuple[str, str]], name: str, data: bytes) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core.costs import CostLine
@@ -109,7 +110,7 @@ def first_speakers(
 ) -> list[Literal["pro", "con"]]:
     orders: list[Literal["pro", "con"]] = ["pro", "con"]
     if spec.first == "both":
-        return orders if _both_orders(spec) else orders[:1]
+        return orders[:1] if spec.loaded_format.has_one_order else orders
     if spec.first == "random":
         return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":
@@ -120,11 +121,6 @@ def first_speakers(
             turn = topic_index // 2 + repetition // 2
         return [orders[(number("first", spec, *sorted((pro, con))) + turn) % 2]]
     return [spec.first]
-
-
-def _both_orders(spec: TournamentSpec) -> bool:
-    """Whether each debate is held in both orders. The format may have one only."""
-    return spec.first == "both" and not spec.loaded_format.has_one_order
 
 
 class JudgeDraw:
@@ -235,9 +231,8 @@ class TournamentEstimate(NamedTuple):
     @property
     def tokens(self) -> tuple[int, int]:
         """Input and output."""
-        return sum(estimate.usage.input for estimate in self.models), sum(
-            estimate.usage.output for estimate in self.models
-        )
+        usages = [estimate.usage for estimate in self.models]
+        return sum(usage.input for usage in usages), sum(usage.output for usage in usages)
 
     def cost(self) -> tuple[float, float, float]:
         """US dollars of the models whose price is known: as expected, at least, at most."""
@@ -336,11 +331,7 @@ def _time(limits: Mapping[str, RateLimits], models: Sequence[ModelEstimate], spe
         for estimate in models:
             if key in {model_spec.kind(estimate.model), estimate.model, *names[estimate.model]}:
                 models_by_server[model_spec.server(estimate.model)].append(estimate)
-        for name, amount in (
-            amount_of_kind
-            for server_models in models_by_server.values()
-            for amount_of_kind in _amounts(server_models).items()
-        ):
+        for name, amount in chain.from_iterable(_amounts(group).items() for group in models_by_server.values()):
             if (per_minute := getattr(limit, name)) is not None:
                 needs.append((amount / per_minute * 60, f"{key}: {per_minute:,} {name.replace('_', ' ')} per minute"))
     return max(needs)

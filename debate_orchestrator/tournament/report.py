@@ -43,10 +43,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     library()
     ratings = rate(rows)
     tables = all_tables(rows, ratings)
-    strongest = (
-        [strength.model for strength in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
-    )
-    plots, problems = draw(tables, strongest)
+    plots, problems = draw(tables, [elo.model for elo, _ in _leaders(ratings, 0)])
     must_have_prefix(os.path.join(folder, PAGE), PAGE_PREFIX.encode(), "a tournament's page")
     for subfolder in (TABLES, PLOTS):
         make_folder(os.path.join(folder, subfolder))
@@ -68,11 +65,6 @@ _MAX_ROWS = 40
 """Rows of a table that the page shows; its CSV file has all."""
 _MAX_DEBATES = 300
 """Debates without a page of their own that are listed."""
-
-
-class _LeaderboardRow(NamedTuple):
-    elo: EloRow
-    strength: ModelStrength | None
 
 
 def render_page(
@@ -99,12 +91,12 @@ def render_page(
     return _environment().get_template("tournament/page.html.j2").render(values).strip("\n") + "\n"
 
 
-def _leaders(ratings: Ratings, minimum: int) -> list[_LeaderboardRow]:
+def _leaders(ratings: Ratings, minimum: int) -> list[tuple[EloRow, ModelStrength | None]]:
     """The models with enough games, in the order of their strengths; those without one in the order of Elo."""
     strengths = {strength.model: strength for strength in (ratings.fit.strengths if ratings.fit else ())}
     places = {model: place for place, model in enumerate(strengths)}
-    leaders = [_LeaderboardRow(row, strengths.get(row.model)) for row in ratings.elo if row.games >= minimum]
-    return sorted(leaders, key=lambda leader: places.get(leader.elo.model, len(places)))
+    leaders = [(row, strengths.get(row.model)) for row in ratings.elo if row.games >= minimum]
+    return sorted(leaders, key=lambda leader: places.get(leader[0].model, len(places)))
 
 
 def _figure(cell: Cell) -> str:

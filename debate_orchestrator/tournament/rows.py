@@ -291,7 +291,7 @@ def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     if abstained := sum((row.stated is None) != (other.stated is None) for row, other in pairs):
         yield f"Votes left out since their judge abstained in one of the two ballots: {abstained:,}."
     if alone := len(mirrored) - len(pairs):
-        yield f"Ballots with the sides swapped whose judge cast no other, which are no votes: {alone:,}."
+        yield f"Ballots with the sides swapped whose judge cast no other, which tables count for no judge: {alone:,}."
 
 
 def _debates(count: int) -> str:
@@ -322,8 +322,6 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
 def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
     """The same ballots, with `counted` false on those whose judge says something else on the mirrored debate."""
     said: dict[tuple[object, ...], set[object]] = defaultdict(set)
-    if not any(row.mirrored for row in ballots):
-        return list(ballots)
     for row in ballots:
         said[row.pair_key].add(row.stated)
     flipped = {key for key, said_of_key in said.items() if len(said_of_key) > 1}

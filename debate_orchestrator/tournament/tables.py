@@ -147,12 +147,8 @@ def _database(rows: Rows) -> sqlite3.Connection:
         :repeat, :decides)""",
         ({**vars(row), "debate": index[row.debate], "lead": row.lead, "decides": row.decides} for row in judgings),
     )
-    points = (
-        (index[row.debate], name, pro, con)
-        for row in judgings
-        if row.final and row.repeat == 0
-        for name, (pro, con) in row.scores.items()
-    )
+    of_panels = [(index[row.debate], row.scores) for row in judgings if row.final and row.repeat == 0]
+    points = ((debate, name, *pair) for debate, scores in of_panels for name, pair in scores.items())
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
     database.executescript(_PANEL_POINTS)
     usage = (
