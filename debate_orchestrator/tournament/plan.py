@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Opened
@@ -22,6 +22,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.budget import CostEstimate, estimate_debate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
+from debate_orchestrator.tournament.rows import Side
 from debate_orchestrator.tournament.spec import (
     RateLimits,
     Topic,
@@ -46,7 +47,7 @@ class ScheduledDebate(FrozenModel):
     pro: str
     """The name of the model that argues for the topic."""
     con: str
-    first: Literal["pro", "con"]
+    first: Side
     repetition: int
     seed: int
     judges: tuple[str, ...]
@@ -107,8 +108,8 @@ def seatings(
 
 def first_speakers(
     spec: TournamentSpec, pro: str, con: str, topic: Topic, topic_index: int, repetition: int
-) -> list[Literal["pro", "con"]]:
-    orders: list[Literal["pro", "con"]] = ["pro", "con"]
+) -> list[Side]:
+    orders: list[Side] = ["pro", "con"]
     if spec.first == "both":
         return orders[:1] if spec.loaded_format.has_one_order else orders
     if spec.first == "random":
@@ -150,13 +151,7 @@ class JudgeDraw:
 
 
 def _scheduled(
-    spec: TournamentSpec,
-    draw: JudgeDraw,
-    topic: Topic,
-    pro: str,
-    con: str,
-    first: Literal["pro", "con"],
-    repetition: int,
+    spec: TournamentSpec, draw: JudgeDraw, topic: Topic, pro: str, con: str, first: Side, repetition: int
 ) -> ScheduledDebate:
     seed = _hash(spec.tag, topic.id, pro, con, repetition) >> 1
     panel, reserve = draw.panel(topic, pro, con, number("judges", spec, topic.id, pro, con, repetition, first))

@@ -93,7 +93,7 @@ _SCHEMA = """
 -- A debate is named by its number in the order of time: its id may be long, and many rows name it.
 CREATE TABLE all_debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic, category, pro, con, first, winner,
     complete, rehearsed);
-CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, decides);
+CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, repeat, decides);  -- by `judgings`
 CREATE TABLE points (debate, dimension, pro, con);  -- of the panel's ballots on the whole debate
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
@@ -143,9 +143,8 @@ def _database(rows: Rows) -> sqlite3.Connection:
     )
     index, judgings = {row.id: n for n, row in enumerate(rows.debates)}, list(rows.judgings)
     database.executemany(
-        """INSERT INTO ballots VALUES (:debate, :judge, :winner, :lead, :score, :label, :round, :final, :mirrored,
-        :repeat, :decides)""",
-        ({**vars(row), "debate": index[row.debate], "lead": row.lead, "decides": row.decides} for row in judgings),
+        "INSERT INTO ballots VALUES (:id, :judge, :winner, :lead, :score, :label, :round, :final, :repeat, :decides)",
+        ({**vars(row), "id": index[row.debate], "lead": row.lead, "decides": row.decides} for row in judgings),
     )
     of_panels = [(index[row.debate], row.scores) for row in judgings if row.final and row.repeat == 0]
     points = ((debate, name, *pair) for debate, scores in of_panels for name, pair in scores.items())
