@@ -357,3 +357,18 @@ def test_a_cap_that_a_later_run_has_lowered(postgres_server: Postgres, database:
             return await stored.rows(caps)
 
     assert asyncio.run(play()) == [(2.0, 2.0, 2)]
+
+
+def test_a_journal_that_can_not_be_used_counts(postgres_server: Postgres, database: str, here: Path) -> None:
+    """What may have been paid for it counts towards the cap in a database that begins with the folder, once."""
+    held = small_tournaments.tournament(topics=1, rehearse=False, max_cost=1.0)
+    Path(held.journal_path(held.schedule[0].id)).write_bytes(b"{}\n")
+
+    async def play() -> list[tuple[Any, ...]]:
+        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
+            for _ in range(2):
+                await Coordinator(stored, held).upload()
+            return await stored.rows("SELECT spent FROM tournaments")
+
+    expected = small_tournaments.runner(held).statuses[held.schedule[0].id].cost
+    assert expected > 0 and asyncio.run(play()) == [(expected,)]

@@ -208,7 +208,8 @@ def test_money_is_counted_before_a_debate_begins(here: Path, monkeypatch: pytest
 def test_a_debate_that_stops_over_its_cap_counts_whole(
     here: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reply may cost more than is left of a debate's cap. What it cost counts at once against the site's caps."""
+    """A reply may cost more than is left of a debate's cap. What it cost counts at once against the site's caps, and so
+    it does where its journal can't be used later."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     server.problem = lambda request, n: {"usage": {"output_tokens": 100_000}}
@@ -218,9 +219,21 @@ def test_a_debate_that_stops_over_its_cap_counts_whole(
         assert visitor.start(TOPIC).status_code == 503
         (spent,) = visitor.site.limits._charges.values()
     assert len(server.requests) == 2 and spent.total > 0.5  # the two turns before the debate are taken at once
-    assert [charge.earlier for charge in site.earlier_charges().values()] == [0.0]
+    (path,), (charge,) = Path().glob("*.public.journal.jsonl"), site.earlier_charges(0.1).values()
+    assert charge.earlier == 0.0
+    lines = path.read_bytes().splitlines(keepends=True)
+    damaged = {
+        b"".join(lines).replace(b'"at":"2', b'"at":"1', 1): spent.total,
+        lines[0] + b"".join(lines[2:]): spent.total,
+        b"": 2.0,
+    }
+    for data, least in damaged.items():  # a journal that can't be used counts as surely
+        path.write_bytes(data)
+        (charge,) = site.earlier_charges(2.0).values()
+        assert charge.total >= least and charge.last_day == visitor_limits.today(), data[:99]
+    path.write_bytes(b"".join(lines))
     a_day_later(monkeypatch)
-    assert [charge.earlier for charge in site.earlier_charges().values()] == [spent.total]
+    assert [charge.earlier for charge in site.earlier_charges(0.1).values()] == [spent.total]
 
 
 def test_a_form_that_comes_twice_starts_one_debate(here: Path) -> None:

@@ -166,11 +166,23 @@ def test_ballots_are_asked_for_again(server: Server) -> None:
 @pytest.mark.slow
 def test_a_cap_over_all_debates(server: Server) -> None:
     """The cap holds for all debates together, debates that have begun come before new ones, and a higher cap goes on
-    without paying twice."""
+    without paying twice. What was paid for a debate whose journal can't be used counts too, or what it may have been
+    where a line can't be read."""
     held = small_tournaments.tournament(topics=2, rehearse=False, max_cost=0.05)
     run = small_tournaments.run_tournament(held, concurrency=2)
     spent = sum(debate_status.cost for debate_status in run.statuses.values())
     begun = sum(debate_status.cost > 0 for debate_status in run.statuses.values())
+    journals = {path: path.read_bytes() for path in Path(held.folder, "debates").glob("*.journal.jsonl")}
+    for path, data in journals.items():
+        path.write_bytes(data.replace(b'"at":"2', b'"at":"1', 1))
+    assert small_tournaments.runner(held).budget.committed_cost() == pytest.approx(spent)
+    for path in journals:
+        path.write_bytes(b"\0" * 500 + b"\n")
+    unread = small_tournaments.runner(held)
+    assert unread.budget.committed_cost() > spent
+    assert sum("towards the cap." in " ".join(one.why) for one in unread.statuses.values()) == len(journals)
+    for path, data in journals.items():
+        path.write_bytes(data)
     raised = folder.write(held.folder, held.spec.model_copy(update={"max_cost": None}))
     again = small_tournaments.run_tournament(raised)
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import BriefSent, CallFailed, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, ReplyEvent
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
@@ -92,13 +92,27 @@ class BilledCall(NamedTuple):
 
 def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
     """Every such call, in the order of the schedule; turns that are no longer in it come last."""
-    yield from (
-        BilledCall(None, reply.spec, reply, reply.estimated_cost)
-        for reply in debate.opened.moderator_replies
-        if reply.by_call
-    )
+    yield from _billed_in_setup(debate.opened)
     for turn in {**debate.turns, **debate.turns_reached}.values():
         yield from _billed_in(turn, debate.turn_events.get(turn.id, ()))
+
+
+def billed_calls_of(events: Iterable[Event]) -> Iterator[BilledCall]:
+    """Every such call of events that may make no debate, without its turn."""
+    turn_events: dict[str, list[BriefSent | _Outcome]] = {}
+    for event in events:
+        if isinstance(event, Opened):
+            yield from _billed_in_setup(event)
+        elif isinstance(event, BriefSent | _Outcome):
+            turn_events.setdefault(event.turn_id, []).append(event)
+    for events_of_turn in turn_events.values():
+        yield from _billed_in(None, events_of_turn)
+
+
+def _billed_in_setup(opened: Opened) -> Iterator[BilledCall]:
+    for reply in opened.moderator_replies:
+        if reply.by_call:
+            yield BilledCall(None, reply.spec, reply, reply.estimated_cost)
 
 
 def calls_under_way(debate: DebateState, turn_id: str) -> list[BriefSent]:
@@ -135,7 +149,7 @@ def _paired(events: Iterable[BriefSent | _Outcome]) -> list[tuple[BriefSent | No
     return pairs
 
 
-def _billed_in(turn: Turn, events: Iterable[BriefSent | _Outcome]) -> Iterator[BilledCall]:
+def _billed_in(turn: Turn | None, events: Iterable[BriefSent | _Outcome]) -> Iterator[BilledCall]:
     for sent, outcome in _paired(events):
         reply = None if outcome is None else outcome.reply
         failure = outcome if isinstance(outcome, CallFailed) else None

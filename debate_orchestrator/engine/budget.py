@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.costs import BilledCall, CostLine, Costs, billed_calls, cost_line
+from debate_orchestrator.core.costs import BilledCall, CostLine, Costs, billed_calls, billed_calls_of, cost_line
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Phase, Turn
@@ -335,11 +335,20 @@ class SharedBudget:
 
     def end_budget(self, key: str) -> None:
         """Keeps the amount that a debate has committed. No call may be made in it until `budget` is called again."""
-        self._ended_costs[key] = self._running.pop(key).committed_cost()
+        self.count(key, self._running.pop(key).committed_cost())
+
+    def count(self, key: str, cost: float) -> None:
+        """Counts so many US dollars for a debate that has no budget."""
+        self._ended_costs[key] = cost
 
     def committed_cost(self) -> float:
         """US dollars committed by all debates together."""
         return sum(self._ended_costs.values()) + sum(budget.committed_cost() for budget in self._running.values())
+
+
+def committed_cost_of(events: Iterable[Event]) -> float:
+    """US dollars that count for the calls of events which may make no debate."""
+    return sum(map(_cost_of, billed_calls_of(events)))
 
 
 def check_max_cost(

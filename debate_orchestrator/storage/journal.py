@@ -11,6 +11,7 @@ the process ends, however it ends. On a full disk the writer keeps results of ca
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import os
 import threading
@@ -19,7 +20,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Rejected, ReplyEvent, TurnEvent
+from debate_orchestrator.core.events import EVENT, BriefSent, CallFailed, Event, Opened, Rejected, ReplyEvent, TurnEvent
 from debate_orchestrator.storage.files import append_line, sync_folder, take_lock, write_errors
 from debate_orchestrator.storage.journal_lines import BEGINNING, Entry, JournalContents, make_line, parse, stated_hash
 from debate_orchestrator.storage.paths import JOURNAL
@@ -55,6 +56,22 @@ def read(path: str | os.PathLike[str], *, follow: bool = True) -> JournalContent
     followed, NewerJournal if a newer version wrote it, UnknownEvent if this one can't read an event, and DamagedJournal
     if a line was changed, is missing, or follows a bad one."""
     return parse(str(path), read_bytes(path, follow=follow))
+
+
+def read_unverified(path: str | os.PathLike[str]) -> list[Event | None]:
+    """The events of a journal that can't be used, of which nothing is verified; None for each line that can't be read,
+    or for the file."""
+    events: list[Event | None] = []
+    try:
+        lines = read_bytes(path, follow=False).removesuffix(b"\n").split(b"\n")
+    except BadJournal:
+        return [None]
+    for line in lines:
+        try:
+            events.append(EVENT.validate_python(json.loads(line)["event"]))
+        except (ValueError, LookupError, TypeError, RecursionError):
+            events.append(None)
+    return events
 
 
 def read_bytes(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:

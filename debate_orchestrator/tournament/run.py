@@ -20,13 +20,13 @@ from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigne
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.engine.budget import SharedBudget
+from debate_orchestrator.engine.budget import SharedBudget, committed_cost_of, estimate_debate
 from debate_orchestrator.engine.debate import DebateSession, drive, open_journal
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import RunOptions, awaited_calls
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal import JournalWriter, read, read_unverified
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.run_elsewhere import must_not_be_elsewhere
@@ -176,7 +176,21 @@ class TournamentRun:
                 self.tournament.must_belong(scheduled, events)
                 self._record_status(scheduled, CurrentState(stored_state(path, events)))
         except UserError as error:
-            self.statuses[scheduled.id] = unusable(error, DebateStatus("stopped"))
+            cost = self._cost_of_unusable(scheduled)
+            self.budget.count(scheduled.id, cost)
+            status = unusable(error, DebateStatus("stopped", cost=cost))
+            counted = (f"It counts with ${cost:.2f} towards the cap.",) if self.budget.max_cost is not None else ()
+            self.statuses[scheduled.id] = status._replace(why=(*status.why, *counted))
+
+    def _cost_of_unusable(self, scheduled: ScheduledDebate) -> float:
+        """US dollars that the cap counts for a debate whose journal can't be used: those of the calls that can be read
+        in it or, where a line can't, what the debate is expected to cost if that is more."""
+        events = read_unverified(self.tournament.journal_path(scheduled.id))
+        with declared_prices(self.tournament.spec):
+            cost = committed_cost_of(filter(None, events))
+            if self.budget.max_cost is None or None not in events:
+                return cost
+            return max(cost, estimate_debate(self.tournament.make_opened(scheduled), rehearsal=False).cost)
 
     def awaited_calls(self) -> set[str]:
         """The ids of the calls that batches may hold for debates that have begun and are left in the folder."""

@@ -51,8 +51,8 @@ _SILENT_WAITS = 50
 """Polls of a lock before the user is told why nothing happens."""
 
 _REGISTER = """
-INSERT INTO tournaments (id, tag, spec, max_cost, retry_undecided)
-VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_undecided)s)
+INSERT INTO tournaments (id, tag, spec, max_cost, retry_undecided, spent)
+VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_undecided)s, %(unusable)s)
 ON CONFLICT (id) DO UPDATE SET pass = tournaments.pass + 1,
     retry_undecided = CASE WHEN %(is_first)s THEN excluded.retry_undecided ELSE tournaments.retry_undecided END,
     spec = CASE WHEN %(is_first)s THEN excluded.spec ELSE tournaments.spec END,
@@ -176,6 +176,7 @@ class Coordinator:
         text = json.dumps(spec_data(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_undecided": self._retry_undecided}
         values |= {"id": self.id, "is_first": self._pass is None}
+        values["unusable"] = sum(debate_status.cost for debate_status in self.unusable.values())
         async with self.database.transaction() as connection:
             ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
             note_cluster(self.tournament.folder, self.database.address)

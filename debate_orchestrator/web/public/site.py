@@ -14,16 +14,20 @@ import secrets
 import shlex
 import shutil
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.positions import positions_without_model
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
+from debate_orchestrator.engine.budget import committed_cost_of
 from debate_orchestrator.engine.library import open_debate
 from debate_orchestrator.providers.command import NotRun, ProgramRun, environment
 from debate_orchestrator.setup.answers import make_settings
+from debate_orchestrator.storage.journal import read_unverified
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.coroutines import running_timeout
@@ -216,7 +220,9 @@ class Site:
         """`log` gets what the owner should know, a line each. Raises BadSettings where the program that screens topics
         can't be used."""
         self.rules, self.log = rules, log
-        self.limits = VisitorLimits(rules, earlier_charges())
+        self.limits = VisitorLimits(
+            rules, earlier_charges(max((one.max_cost or 0.0 for one in rules.offers.values()), default=0.0))
+        )
         self._topic_screener = TopicScreener(rules.screening)
         self.served_debates = ServedDebates(public_reasons, log)
         self.not_continued: dict[str, str] = {}
@@ -383,19 +389,33 @@ def charge_of(debate: DebateState) -> float:
     return total.cost if debate.complete and not total.unpriced_calls else max(total.cost, max_cost)
 
 
-def earlier_charges() -> dict[str, Charge]:
-    """The cost of the folder's public debates so far, and what they may still cost, by their names."""
+def earlier_charges(max_cost: float) -> dict[str, Charge]:
+    """The cost of the folder's public debates so far, and what they may still cost, by their names. `max_cost` is the
+    highest cap of a debate."""
     charges = {}
     for name in debate_list.names():
         if name.endswith(SUFFIXES):
             try:
                 contents, debate = debate_list.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
+                charges[_public_name(name)] = _charge_of_unusable(f"{name}{JOURNAL}", max_cost)
                 continue
             before_today = [entry.event for entry in contents.entries if entry.at[:10] < today()]
             earlier = costs_of(stored_state("", before_today)).total.cost if before_today else 0.0
             charges[_public_name(name)] = Charge(charge_of(debate), earlier, contents.entries[-1].at[:10])
     return charges
+
+
+def _charge_of_unusable(path: str, max_cost: float) -> Charge:
+    """What a debate counts for whose journal can't be used, on the day on which it was changed: its cap, or what the
+    calls cost that can be read if that is more. A cap that can't be read may be the highest one."""
+    events = [event for event in read_unverified(path) if event is not None]
+    caps = [event.settings.max_cost or 0.0 for event in events if isinstance(event, Opened)]
+    try:
+        day = datetime.fromtimestamp(os.lstat(path).st_mtime, UTC).date().isoformat()
+    except (OSError, ValueError):
+        day = today()
+    return Charge(max(committed_cost_of(events), *(caps or [max_cost])), last_day=min(day, today()))
 
 
 def _settings(answers: Mapping[str, Any], output: str) -> Settings:
