@@ -62,6 +62,7 @@ def test_a_form_that_comes_twice_starts_one_debate(visitor: Visitor) -> None:
     assert visitor.send("/new", {**first, "rounds": "none"}).status_code == 422
     with ThreadPoolExecutor(3) as clicks:
         answers = [click.result() for click in [clicks.submit(visitor.send, "/new", first) for _ in range(3)]]
+    assert {answer.status_code for answer in answers} == {303}, [plain(answer.text)[-1500:] for answer in answers]
     assert len({answer.headers["location"] for answer in answers}) == 1
     visitor.until(answers[0].headers["location"], "Complete")
     assert visitor.send("/new", first).headers["location"] == answers[0].headers["location"]
