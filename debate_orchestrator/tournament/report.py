@@ -72,7 +72,6 @@ def render_page(
 ) -> str:
     """The page, ending in a newline. Models with fewer than `minimum` games are not on the leaderboard."""
     plotted = {plot.name for plot in plots}
-    debates = [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MAX_DEBATES]
     values: dict[str, Any] = {
         "name": name,
         "style": _style(),
@@ -86,7 +85,7 @@ def render_page(
         "plotted": plotted,
         "tables": [table for table in tables if table.rows],
         "most": _MAX_ROWS,
-        "listed": debates,
+        "listed": [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MAX_DEBATES],
     }
     return _environment().get_template("tournament/page.html.j2").render(values).strip("\n") + "\n"
 
