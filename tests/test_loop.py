@@ -136,10 +136,11 @@ def test_no_debate_goes_on_without_a_ballot(tmp_path: Path, place: str, judges: 
     assert debate.complete and tally.verdict(debate) is not None
 
 
-def test_a_quorum_is_kept(tmp_path: Path) -> None:
-    """With a quorum of three, a panel of three spares no judge."""
+@pytest.mark.parametrize(("cast", "quorum"), [(["host"] * 3, 3), (["rehearse", "host", "rehearse"], 1)])
+def test_a_quorum_is_kept(tmp_path: Path, cast: list[str], quorum: int) -> None:
+    """With a quorum of three, a panel of three spares no judge; stand-ins beside another judge fill none."""
     speaker = Speaker(lambda brief: "A wins!" if brief.turn_id.startswith("1.verdict.judge-2") else None, rounds=1)
-    with begun(tmp_path / "j", judges=3, rounds=1, quorum=3) as journal, pytest.raises(Paused):
+    with begun(tmp_path / "j", rounds=1, quorum=quorum, cast={"judge": cast}) as journal, pytest.raises(Paused):
         driven(journal, speaker)
     debate = fold(read(tmp_path / "j").events)
 

@@ -309,6 +309,9 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
         for judge_turns in panel
         if any(isinstance(debate.replies.get(turn_id), Rejected) for turn_id in judge_turns.turns)
     }
+    stand_ins = {one.judge for one in panel if model_spec.is_stand_in(spec_in(debate, one.judge))}
+    if len(stand_ins) < len(panel):  # beside another judge they fill no quorum
+        absent |= stand_ins
     return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.settings.quorum)
 
 
