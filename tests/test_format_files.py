@@ -121,7 +121,7 @@ def test_former_names_are_read(here: Path) -> None:
         "setting": "option",
         "id_prefix": "numbered",
     }
-    names |= {"judged_by_format": "judged_by", "speeches only": "transcript", "judges": "panel"}
+    names |= {"judged_by_format": "judged_by", "speeches only": "transcript", "judges: first": "voters: first"}
     kept = (
         FORMAT + "  list: {points: {kind: list, id_prefix: P, when: {setting: [issues]}, fields: {x: {kind: text}}}}\n"
     )
@@ -146,7 +146,7 @@ def test_what_a_digest_names_outlives_a_renaming() -> None:
         parts: tuple[FrozenModel, ...] = ()
 
     class Now(FrozenModel):
-        model_config = formerly(max_words="words")
+        model_config = formerly(max_words=("words", "most_words"))
 
         about: str = ""
         rounds: int = 1

@@ -26,12 +26,13 @@ READS_FORMER_VALUES = BeforeValidator(lambda value: _renamed(value, _FORMER_VALU
 """Annotates a field some of whose values had other names in earlier versions: it reads those too."""
 
 
-def formerly(**former_names: str) -> ConfigDict:
-    """The configuration of a model some of whose fields had other names in earlier versions: it reads those too. Each
-    is the first name that journals have, which a later renaming must keep."""
+def formerly(**former_names: str | tuple[str, ...]) -> ConfigDict:
+    """The configuration of a model some of whose fields had other names in earlier versions: it reads those too. The
+    first one that journals have comes first, which a later renaming must keep."""
 
     def names_read(name: str) -> str | AliasChoices:
-        return AliasChoices(name, former_names[name]) if name in former_names else name
+        former = former_names.get(name, ())
+        return AliasChoices(name, *([former] if isinstance(former, str) else former)) if former else name
 
     return ConfigDict(alias_generator=AliasGenerator(validation_alias=names_read))
 

@@ -95,7 +95,7 @@ class Phase(FrozenModel):
     """One kind of turn: who takes it, when, who hears it, and what reply is expected."""
 
     model_config = formerly(
-        judges="panel",
+        judges=("panel", "voters"),
         triggered_by="on",
         enabled_by="option",
         declines_heard_by="refusals_heard_by",
