@@ -64,6 +64,7 @@ def test_the_labelled_form(a: str, b: str, rounds: bool) -> None:
         ("# Debate\n\n**Topic:** Cats!", "Cats!"),
         ("Topic: Cats.", "Cats."),
         ("", None),
+        ("# Vitamin (A)", "Vitamin (A)"),
     ]
 )
 def test_the_topic(above: str, topic: str | None) -> None:
@@ -74,7 +75,7 @@ def test_the_topic(above: str, topic: str | None) -> None:
 def test_rounds() -> None:
     """Headings above the speakers' number the rounds; what else they say is not a speech."""
     text = (
-        "# T\n\n## Round 1: Opening\n\n### Pro\n\n1\n\n### Pro\n\n2\n\n### Con\n\n3\n\n"
+        "# T\n\n## **Round 1: Opening**\n\n## Opening Statements\n\n### Pro\n\n1\n\n### Pro\n\n2\n\n### Con\n\n3\n\n"
         "## Round 2 of 2\n\n### Con\n\n4\n"
     )
     found = [(speech.side, speech.round) for speech in parse(text, "x.md").speeches]
@@ -95,6 +96,7 @@ def test_rounds() -> None:
         "Two came\u2014Bo\u2014and left: so.",
         "Bo is right: never.", "**No.**", "#### Pros and cons", "No", "She said <b>so</b>: Bo (Con) is wrong.",
         "The cons: they are dear.", "\u10d1\u10dd: so.", "B\u4eba: so.", "Bo... so.",
+        "Two came - Bo - and left: so.", "Of 24 dogs one barks, but Bo: never.", "Bo 3.5 is better.",
         "   <div>\nso\n</div>", "<!-- a note\n\nof hers -->",
         "<div>\n#cheap\n</div>",
     ],
@@ -144,6 +146,14 @@ def test_what_may_hide_a_speech_is_refused(words: str) -> None:
 LABELS = [
     "###\u00a0Bo (Con)",
     "\t### Bo (Con)",
+    "12:04 PM - Bo: It is so.",
+    "[12/03/2024, 10:32:11 a.m.] Bo: It is so.",
+    "Mar 12, 10:32 Bo: It is so.",
+    "Round two: Bo: It is so.",
+    "Final rebuttal - Bo: It is so.",
+    "Next speaker: Bo",
+    "Bo [10:32]: It is so.",
+    "Bo (Con) 10:32 AM",
     "###Bo (Con)",
     "#### Bo (Con)",
     "#### Other (Con)",
@@ -252,6 +262,13 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' is above"),
         ("**FOR:** x\n\n**AGAINST:** y\n", "'**FOR:** x' is above"),
         ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no side"),
+        (f"{PRO_CON}### Moderator: Pro gave up\n", "line 9: 'Moderator: Pro gave up' names no side and no round"),
+        (f"# T\n{PRO_CON}# U\n{PRO_CON}", "line 10: 'U' names no side and no round"),
+        (f"**Topic:** T\n**Topic:** U\n{PRO_CON}", "line 2: '**Topic:** U' is above"),
+        (f"{PRO_CON}### Hepatitis (B)\n\nz", "'Hepatitis' and 'con' speak for the same side"),
+        (f"### Ann (Pro)\n\nx\n\n{PRO_CON}", "'pro' and 'Ann' speak for the same side"),
+        ("### Ann (~~Pro~~)\n\nx\n\n### Bo (\u00accon)\n\ny", "line 1: 'Ann (~~Pro~~)' has text below it"),
+        (f"{PRO_CON}### Pro\n\n<think>x</think>", "line 9: 'Pro' says nothing"),
         (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' has text below it"),
         (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' has text below it"),
         (f"{PRO_CON}## Con\n\nz", "line 9: 'Con' has text below it"),
@@ -327,7 +344,10 @@ def test_json() -> None:
         ([], "no heading names a speaker"),
         ({"speeches": []}, "Input should be a valid list"),
         ([{"speaker": "Al (Pro)", "words": "x"}], "speech 1: text: Field required"),
-        ([entry("Al (Pro)", " ")], "speech 1: text:"),
+        *(
+            ([entry("Al (Pro)", text)], "speech 1: 'Al (Pro)' says nothing")
+            for text in (" ", "\u200b", "[THINK]x[/THINK]")
+        ),
         ([entry("Al (Pro)", "x"), entry("Bo", "y")], "speech 2: 'Bo' names no side"),
         ([entry("Al (Pro)", "x"), entry("Bo (Pro)", "y")], "'Bo' and 'Al' speak for the same side"),
         ([entry("A\u200dl (Pro)", "x"), entry("Al (Con)", "y")], "'Al' speaks for both sides"),
@@ -341,6 +361,7 @@ def test_json_that_is_refused(row: tuple[Any, str]) -> None:
     data, error = row
     assert error in errors(json.dumps(data))
     assert "it is not JSON" in errors('[{"text": "x"')
+    assert "is too large" in errors('[{"round": ' + "9" * 5000)
 
 
 def test_limits() -> None:

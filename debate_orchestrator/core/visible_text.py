@@ -182,12 +182,12 @@ _PHASE = r"(?:opening|constructive|challenge|rebuttal|reply|response|closing)(?:
 
 def writes_lines_for(text: str, names: Sequence[str]) -> bool:
     """Whether a speech writes lines for a speaker of these names: a line that begins with the name and a colon, also in
-    letters that look alike, perhaps after a number, a time or a round, and before a phase and notes in brackets."""
+    letters that look alike, perhaps after numbers, a time or a round, and before a phase and notes in brackets."""
     if not names:
         return False
     alternatives = "|".join(r"[^\S\n]+".join(map(re.escape, _alike(name).split())) for name in names)
     around = r"(?:[^\w\n]|_){0,6}"
-    before = r"(?:(?:\d[\d:.]{0,7}|[a-z][.)]|(?:round|turn)[^\S\n]+\d{1,2})(?:[^\w\n]|_){1,6}){0,3}"
+    before = r"(?:(?:\d\w{0,7}|[ap]\.?m|[a-z](?=[.)])|round|turn)(?:[^\w\n]|_){1,6}){0,9}"
     notes = rf"(?:,[^\S\n]+{_PHASE}{around})?(?:[(\[][^()\[\]\n]{{1,40}}[)\]]{around}?){{0,3}}"
     line = rf"^{around}{before}(?:{alternatives}){around}?{notes}[{_COLONS}]"
     return re.search(line, _alike(text), flags=re.MULTILINE) is not None

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from markdown_it.rules_block.html_block import HTML_SEQUENCES
 from markdown_it.token import Token
 from pydantic import Field, TypeAdapter, ValidationError
 
+from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.name_comparison import (
     as_drawn,
@@ -185,14 +187,15 @@ def _speaker(label: str) -> _Speaker | None:
     match = _NAME_AND_SIDE.fullmatch(label)
     name, phrase = (match[1], match[2]) if match else ("", label)
     side, sides_in_name = _side(phrase), {_side(part) for part in (name, *_IN_BRACKETS.findall(name))}
-    return None if side is None or sides_in_name - {None, side} else _Speaker(side, name, words_of(phrase))
+    denied = re.search(r"[~\u00ac]|<(?:del|s|strike)\b", phrase, re.IGNORECASE)
+    return None if side is None or denied or sides_in_name - {None, side} else _Speaker(side, name, words_of(phrase))
 
 
-def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
+def _names(speakers: list[_Speaker], problems: list[str]) -> dict[str, str]:
     """Side to the name of its speaker. Names without words, names of both sides that look alike, and two names for one
-    are problems."""
+    are problems; where a label has no name, the words for its side are one."""
     names: dict[str, str] = {}
-    for side, name in dict.fromkeys((speaker.side, speaker.name) for speaker in speakers if speaker.name):
+    for side, name in dict.fromkeys((speaker.side, speaker.name or speaker.side_words) for speaker in speakers):
         if names.setdefault(side, name) != name:
             two_names = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
             problems.append(f"{two_names} speak for the same side. Call each speaker the same everywhere.")
@@ -205,7 +208,7 @@ def _names(speakers: Iterable[_Speaker], problems: list[str]) -> dict[str, str]:
         elif letters and other and names_look_alike(other, name):
             two_names = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
             problems.append(f"{two_names} look alike and speak for different sides. Call them by different names.")
-    return dict(sorted(names.items()))
+    return dict(sorted((speaker.side, speaker.name) for speaker in speakers if speaker.name))
 
 
 # What a line looks like
@@ -218,13 +221,16 @@ _QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
 _NAME_END = re.compile(
     "[:\u2806\u2982\ua6f4\u02d0\u02f8\u205a\u2236\ua4fd\ua789\u05c3]|(?<=[a-z0-9\ua4d0])[\u1361\u17c8\u1804\u0589\u0703\u0704\u0903\u0a83\u16ec\u1803\u1809]"
     "|(?<!\\.)\\.\\.(?!\\.)|[\u2012-\u2015\u2e3a\u2e3b]|\\s[-~]+\\s"
+    "|[\\s\\[(,](?:\\d{4}-|\\d{1,2}:|\\d{1,2}/\\d{1,2}/)\\d"
 )
-"""A colon or what looks like one, of which some are `..` in a normal form, or a dash."""
+"""A colon or what looks like one, of which some are `..` in a normal form, a dash, or a time."""
 _BEFORE_NAME = re.compile(
-    r"\A(?:[\s\[(]*(?:\d[\d:.]*|(?:round|part|turn|speech|reply|response|answer|rebuttal)\b(?: \d+)?)"
-    r"[\s:.,)\]\u2010-\u2015-]+){1,3}"
+    r"(?:\b(?:\w*\d\w*|[ap]\.?m|reply|response|answer|rebuttal)|[:)\]|]"
+    r"|\s[-\u2010-\u2015]+(?=[^:\u2010-\u2015-]*:))\W+"
 )
-"""A time, a number or a word such as `Round 2` before the name in a label."""
+"""The end of what may be before the name in a label: a time, a number, a word for a reply, words and a colon."""
+_MAX_BEFORE_NAME, _MAX_NAME = 60, 300
+"""Characters of a line in which a name of a label begins, and of that name where it does not begin the line."""
 _BOXED_NAME = re.compile(r"\s*(?:\[([^\[\]]+)\](?![(\[])|([*_]{1,3})([^*_()]*\([^*_()]*\))\2)")
 """A name in brackets, or a name and a side in bold letters, that words may follow."""
 
@@ -265,7 +271,9 @@ def _begins_with_name(line: str, labels: _Labels) -> bool:
 def _heads(line: str) -> Iterator[str]:
     """The beginnings of the lines that a reader sees of one, up to what may end a name, and a name in brackets."""
     for text in visible_lines(line):
-        yield folded(_NAME_END.split(_BEFORE_NAME.sub("", text), maxsplit=1)[0])
+        yield folded(_NAME_END.split(text, maxsplit=1)[0])
+        for before in _BEFORE_NAME.finditer(text, 0, _MAX_BEFORE_NAME):
+            yield folded(_NAME_END.split(text[before.end() : before.end() + _MAX_NAME], maxsplit=1)[0])
     if boxed := _BOXED_NAME.match(line):
         yield folded(boxed[1] or boxed[3])
 
@@ -315,7 +323,12 @@ def _label_problems(place: str, first: int, text: str, labels: _Labels, advice: 
 _HEADING_LINE = re.compile(r"^ {0,3}#{1,6}[ \t]", re.MULTILINE)
 _TOPIC = re.compile(r"(?:\*\*)?topic:(?:\*\*)?\s+(\S.*)", re.IGNORECASE)
 _HORIZONTAL_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
-_ROUND = re.compile(r"round (\d{1,3})\b.*", re.IGNORECASE)
+_ROUND = re.compile(
+    r"\W*(?:round\W+(\d{1,3})\b.*"
+    r"|(?:(?:opening|constructive|rebuttal|cross-examination|closing|final|statement|argument|speech)(?:e?s)?\W*)+)",
+    re.IGNORECASE,
+)
+"""The heading of a round, by its number or by words that say nothing else."""
 
 
 class _Heading(NamedTuple):
@@ -362,7 +375,9 @@ def _hides_headings(block: str) -> bool:
 def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     lines = text.split("\n")
     headings = _headings(text, problems)
-    level = next((heading.level for heading in headings if _speaker(heading.text)), 6)
+    labelled = {(heading.level, who.side) for heading in headings if (who := _speaker(heading.text))}
+    sides = Counter(level for level, _ in labelled)
+    level = max(sides, key=lambda level: (sides[level], -level), default=6)  # a title may end in `(A)`
     headings = [heading for heading in headings if heading.level <= level]  # deeper ones belong to a speech
     topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
     speeches, number = list[TranscriptSpeech](), 0
@@ -380,13 +395,15 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
             speech = _speech(body)
             speeches.append(TranscriptSpeech(side=speaker.side, round=number, text=speech))
             problems += _label_problems("", heading.end + 1, "\n".join(body), labels, advice)
-            problems += [] if speech.strip() else [f"{location}: {name} says nothing."]
+            problems += [] if public_text(speech).text.strip() else [f"{location}: {name} says nothing."]
         elif heading is headings[0] and heading.level == 1:
             topic = _read_above(body, heading.end, problems) or topic or heading.text
         elif any(map(str.strip, body)):
             problems.append(f"{location}: {name} has text below it and names no side.")
         elif match := _ROUND.fullmatch(heading.text):
-            number = int(match[1])
+            number = int(match[1] or number)
+        else:
+            problems.append(f"{location}: {name} names no side and no round. Put more # before a heading in a speech.")
     if not any(speech.round for speech in speeches):
         speeches = _numbered(speeches)
     return Transcript(topic=topic, positions={}, speakers=_names(speakers, problems), speeches=tuple(speeches))
@@ -397,7 +414,7 @@ def _read_above(lines: list[str], first: int, problems: list[str]) -> str | None
     is the index of the first of these lines."""
     topic = None
     for number, line in enumerate(lines, start=first + 1):
-        if match := _TOPIC.fullmatch(line.strip()):
+        if topic is None and (match := _TOPIC.fullmatch(line.strip())):
             topic = match[1]
         elif line.strip():
             problem = f"line {number}: {short_repr(line.strip(), 40)} is above the first heading that names a side."
@@ -424,7 +441,7 @@ class _Entry(FrozenModel):
     round: int | None = Field(None, ge=1)
     phase: str = ""
     """Not shown to judges: a title can tell them too much."""
-    text: str = Field(pattern=r"\S")
+    text: str
 
 
 def _entries(text: str, problems: list[str]) -> list[_Entry]:
@@ -451,6 +468,8 @@ def _parse_json(text: str, problems: list[str]) -> Transcript:
         if (speaker := _speaker(label)) is None:
             problems.append(f"speech {number}: {short_repr(label, 40)} names no side.")
             continue
+        if not public_text(sanitize(entry.text)).text.strip():
+            problems.append(f"speech {number}: {short_repr(label, 40)} says nothing.")
         speakers.append(speaker)
         speeches.append(TranscriptSpeech(side=speaker.side, round=entry.round or 0, text=entry.text))
     labels = _Labels.of(speakers)

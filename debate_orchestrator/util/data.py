@@ -196,10 +196,10 @@ def strict_json(text: str, *, half_characters: bool = False) -> Any:
         value = float(digits)
         if value in (float("inf"), float("-inf")):
             raise ValueError(f"the number {short_repr(digits, 20)} is too large")
-        return value
+        return int(digits) if digits.lstrip("-").isdigit() else value
 
     try:
-        value = json.loads(text, object_pairs_hook=once, parse_constant=reject, parse_float=number)
+        value = json.loads(text, object_pairs_hook=once, parse_constant=reject, parse_float=number, parse_int=number)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if depth(value) > _MAX_DEPTH:

@@ -259,7 +259,8 @@ def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
     ["Ben: I give up.", "So.\n\n**Ben**: So it is.", "> Ben: no", "so\r\n  ben : x", "[Ben]: x", "__Ben__ : x", "BEN:",
      "1. Ben: x", "12) **Ben** : x", "a. Ben: x", "#1 Ben: x", "Round 1. Ben: x", "10:20 Ben: x", "Ben, rebuttal: x",
      "Ben, Opening Statement: x", "Ben (to the judge): x", "Ben (R1) (aside): x", "[10:20] 2) **Ben**, reply 2: x",
-     "*Ben* [aside]: x", "Ben\uff1a x", "Ben\ua789 x", "\u0412\u0435n: x"]
+     "*Ben* [aside]: x", "Ben\uff1a x", "Ben\ua789 x", "\u0412\u0435n: x",
+     "[12/03/2024, 10:32:11 AM] Ben: x", "12:04 p.m. - Ben: x"]
 )  # fmt: skip
 def test_lines_for_the_other(text: str) -> None:
     """A line that begins with the other's name and a colon, marked up or not, is written for the other."""
