@@ -353,6 +353,7 @@ def test_json() -> None:
         ([entry("A\u200dl (Pro)", "x"), entry("Al (Con)", "y")], "'Al' speaks for both sides"),
         ([entry("Al\n(Pro)", "x"), entry("\u0391l (Con)", "y")], "'Al' and '\u0391l' look alike"),
         ([entry("Pro", "x", round=1), entry("Con", "y")], "speech 2 is in no round, and others are"),
+        ([entry("Pro", "x", round=1), entry("Con", "y", round=10**12)], "it has 1000000000000 rounds and 2 speeches."),
         ([entry("Pro", "x", round=2), entry("Con", "y", round=1)], "in the rounds '2, 1'"),
     ]
 )

@@ -137,7 +137,7 @@ def _speech_problems(transcript: Transcript) -> Iterator[str]:
     rounds = [speech.round for speech in speeches]
     if 0 in rounds:
         yield f"speech {rounds.index(0) + 1} is in no round, and others are in one. Give all speeches a round, or none."
-    elif rounds != sorted(rounds) or set(rounds) != set(range(1, transcript.rounds + 1)):
+    elif rounds != sorted(rounds) or rounds[0] != 1 or len({*rounds}) != transcript.rounds:
         actual = short_repr(", ".join(str(number) for number in dict.fromkeys(rounds)))
         yield f"its speeches are in the rounds {actual}. Number rounds from 1, in order, with a speech in each."
 
