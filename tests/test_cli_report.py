@@ -105,7 +105,9 @@ def test_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
         "Debate under way: another process is writing it.",
     ]
     assert "Next: wait for the other process that is writing it, or end it." in under_way[2].err
-    assert "Paused: waiting for 1.opening.b" in Path("report.md").read_text(encoding="utf-8")
+    assert "Paused in round 1: waiting for Opening Statement — Researcher B." in Path("report.md").read_text(
+        encoding="utf-8"
+    )
     assert played.code == 0 and "This is what a says in 1.opening.a." in played.out
     assert played.out.endswith("Debate paused.\n")
 

@@ -142,7 +142,7 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
     cast = {"a": ("host",), "b": ("host",), "judge": ("host",), "rapporteur": ("host",)}
     model = adversarial(script, rounds=2, cast=cast, issues=True, brief=True)
     text, html = markdown.render(model), page.render(model)
-    outcome = "The check of this brief found 1 problem, and it was written again."
+    outcome = "The check of the first draft found 1 problem, and the brief was written again."
     assert model.decision_brief and model.decision_brief.faults == (f"Reason 2, consideration: {fault['problem']}",)
     assert text.count(outcome) == html.count(outcome) == 2 and "It&#39;s measured &lt;i&gt;nowhere" in html
     for told in (text, html):
@@ -294,7 +294,7 @@ def test_open_claims_come_by_id_the_most_disputed_first() -> None:
     ]
     first = first_screen(adversarial(script_of(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
     assert [id for id, _ in first.open_claims] == ["C3", "C5"]
-    assert first.open_count == 4
+    assert first.open_rest == "2 more in the dissent record: 2 partially resolved"
 
 
 def test_a_first_sentence_ends_in_no_abbreviation() -> None:

@@ -166,7 +166,7 @@ def test_a_paused_debate() -> None:
     end = tail("1 | 7 | 6 | A").replace(table, "")
 
     assert outline(made) == top + whole(1) + spoken(2, "Constructive") + end
-    assert "*Paused: waiting for 2.challenge.a, 2.challenge.b. " in made
+    assert "*Paused in round 2: waiting for Challenge — Researcher A, Challenge — Researcher B. " in made
     assert made.count("\n\nNot yet: the debate is not finished.\n") == 3
     assert "\n\n\n" not in made
 

@@ -42,8 +42,8 @@ def test_reviewers_stand_beside_the_judges() -> None:
     alone = build_report(by_stand_in, gather_ballots(review_form(by_stand_in), ballot_for(review_form(by_stand_in))))
     assert alone.reviewers is not None and alone.reviewers.agreeing is None
     assert [row[0] for row in alone.reviewers.table.rows] == ["“ada”"]
-    assert "no panel has decided" in alone.reviewers.agreement[0]
-    assert r"| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | \- | \- |" in text
+    assert "no verdict counts" in alone.reviewers.agreement[0]
+    assert r"| The verdict | computed | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | \- | \- |" in text
     assert r"| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | \- | \- |" in text
     assert "| “ada” | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | undecided | A |" in text
     assert "| “bob” | reviewer | B (A 5, B 7) | B (A 5, B 7) | B | A | B |" in text
@@ -51,12 +51,12 @@ def test_reviewers_stand_beside_the_judges() -> None:
 
 def test_a_reviewer_with_the_name_of_another_row() -> None:
     """Names of reviewers are quoted: none of them is a row, or a finding, of the program."""
-    names = ("The panel", "Agreement”: 5 of 5 reviewers agree with the panel on B")
+    names = ("The verdict", "Agreement”: 5 of 5 reviewers agree with the verdict on B")
     text = section(report(*(ballot_for(ASKED, name) for name in names)), "Reviewers")
 
-    assert text.count("| The panel |") == 1 and "| “The panel” | reviewer |" in text
-    agreement = "- **“Agreement': 5 of 5 reviewers agree with the panel on B” (A):** "
-    assert "- **“The panel” (A):** " in text and agreement in text
+    assert text.count("| The verdict |") == 1 and "| “The verdict” | reviewer |" in text
+    agreement = "- **“Agreement': 5 of 5 reviewers agree with the verdict on B” (A):** "
+    assert "- **“The verdict” (A):** " in text and agreement in text
 
 
 def test_agreement_is_counted() -> None:
@@ -68,18 +68,19 @@ def test_agreement_is_counted() -> None:
             markdown.render(model).partition("## Debate Transcript")[0],
             render(model).partition('id="transcript"')[0],
         )
-        assert ["0 of 1 reviewer agrees with the panel on A (B 1)." in page for page in told] == [side == "b"] * 2
+        assert ["0 of 1 reviewer agrees with the verdict on A (B 1)." in page for page in told] == [side == "b"] * 2
     found = said(ballot_for(ASKED), ballot_for(ASKED, "bob", side="b"), ballot_for(ASKED, "eve"))
 
     assert (found.count, found.agreeing, found.winners) == (3, 2, {"a": 2, "b": 1})
-    assert found.agreement[0] == "2 of 3 reviewers agree with the panel on A (A 2, B 1)."
+    assert found.agreement[0] == "2 of 3 reviewers agree with the verdict on A (A 2, B 1)."
     made = adversarial_entries(say=script_of(_1_challenge_b="I CONCEDE THE DEBATE."), rounds=2)
     asked = review_form(made)
     given = (ballot_for(asked, side, side=side) for side in ("a", "b"))
     conceded = build_report(made, gather_ballots(asked, *given)).reviewers
     assert conceded is not None and conceded.agreeing == 1
     assert (
-        conceded.agreement[0] == "1 of 2 reviewers agrees with the panel on Consensus, on the position of A (A 1, B 1)."
+        conceded.agreement[0]
+        == "1 of 2 reviewers agrees with the verdict on Consensus, on the position of A (A 1, B 1)."
     )
 
 
@@ -93,7 +94,7 @@ def test_swing_is_the_reviewers_own() -> None:
     text = report(*moved)
 
     assert (found.moved, found.gained, found.swing_winner) == (2, {"a": -1, "b": 2}, "b")
-    assert found.swing_sentences[0] == "2 of 3 reviewers who voted before and after changed sides: 2 to B."
+    assert found.swing_sentences[0] == "2 of 3 reviewers who voted before and after changed position: 2 to B."
     won_over = "Researcher B won over more reviewers (Researcher A -1, Researcher B +2)"
     assert found.swing_sentences[1].startswith(won_over)
     assert section(text, "Final Verdict") == section(markdown.render(build_report(MADE)), "Final Verdict")
@@ -179,6 +180,6 @@ def test_reviewers_have_their_section() -> None:
     found = page("ada", "It answered the other.")
 
     assert ("h2", "Reviewers") in found.outline
-    for said in ("ada", "It answered the other.", "1 of 1 reviewer agrees with the panel on A", "x.yaml: no ballot."):
+    for said in ("ada", "It answered the other.", "1 of 1 reviewer agrees with the verdict on A", "x.yaml: no ballot."):
         assert said in found.text
     assert ("h2", "Reviewers") not in page_reading.read(render(build_report(MADE))).outline

@@ -283,6 +283,12 @@ def _challenges(debate: DebateState, side: str, other_side: str) -> set[str]:
     return _answering_turns(debate, side, other_side)
 
 
+def can_be_answered(debate: DebateState, reason: Mapping[str, Any]) -> bool:
+    """Whether the other side had a turn left for an answer after those that a reason cites."""
+    side = reason["side"]
+    return side is None or bool(_answering_turns(debate, side, _other(debate, side), reason["turns"]))
+
+
 def _other(debate: DebateState, side: str) -> str:
     return next((name for name in debate.format.sides if name != side), side)
 

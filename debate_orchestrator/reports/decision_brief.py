@@ -27,8 +27,8 @@ MARK_TEXTS: dict[str, str] = {
     rapporteur.NOT_ARGUED: "not argued in the debate",
 }
 """The meaning of each mark of a reason for a reader."""
-RESOLVED = "resolved by consensus"
-"""The status of a row of the dissent record that is no longer in dispute."""
+RESOLVED, UNRESOLVED = "resolved by consensus", "unresolved"
+"""The status of a row of the dissent record that is no longer in dispute, and of one that is wholly so."""
 _PART_PATH = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
 """The path of a part of a decision brief, or of a field of it, at the head of a problem."""
 _PART_NAMES = {
@@ -48,8 +48,6 @@ _SENTENCE = re.compile(
 )
 """The first sentence of a text on one line. No sentence ends in what may be an abbreviation: a capital and at most two
 small letters (`Dr.`), consonants alone (`vs.`), or single letters with full stops (`U.S.`)."""
-_MAX_LENGTH = 140
-"""Characters of a first sentence on page one: what follows stands further down."""
 
 
 class IssueReport(Part):
@@ -105,6 +103,8 @@ class ConsiderationReport(Part):
     """The turns that show it."""
     dissent_row: int | None
     """The row of the dissent record about it, from 1; null if none is."""
+    unanswerable: bool = Field(default=False, exclude=True)
+    """Whether the other side had no turn left in which it could answer it."""
     mark_problems: tuple[str, ...] = ()
     """Problems if the record does not support the mark, a sentence each; empty if it does."""
 
@@ -275,6 +275,7 @@ def _reason(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
     problems = tuple(rapporteur.mark_problems(debate, row))
     dissent_row = row.get("dissent_row") if rapporteur.dissent_rows(debate) else None
     values = {"turns": tuple(speeches), "dissent_row": dissent_row, "mark_problems": problems}
+    values |= {"unanswerable": row["mark"] == rapporteur.NOT_CHALLENGED and not rapporteur.can_be_answered(debate, row)}
     return ConsiderationReport(**_row_fields(ConsiderationReport, row) | values)
 
 
@@ -297,22 +298,27 @@ def _in_words(problem: str) -> str:
 
 
 def mark_text(reason: ConsiderationReport, dissent: Sequence[DisputedClaim]) -> str:
-    """A reason's fate in the debate, as far as the record supports it, and whether it is still in dispute: the
-    beginning of a sentence."""
+    """A reason's fate in the debate, as far as the record supports it, and what became of the row of the dissent record
+    about it: the beginning of a sentence."""
     if reason.mark_problems:
         return "Not supported by the record"
+    text = "no turn was left to answer it" if reason.unanswerable else MARK_TEXTS[reason.mark]
     number = reason.dissent_row or 0
-    is_open = 1 <= number <= len(dissent) and dissent[number - 1].status not in ("", RESOLVED)
-    still = f"; still in dispute (C{number})" if is_open and reason.mark in ("held", "weakened") else ""
-    return MARK_TEXTS[reason.mark].capitalize() + still
+    status = dissent[number - 1].status if 1 <= number <= len(dissent) else ""
+    row = f"; {'still in dispute' if status == UNRESOLVED else status} (C{number})" if status else ""
+    return text.capitalize() + row
 
 
-def check_outcome(decision_brief: DecisionBriefReport | None) -> str:
-    """What came of the check of a decision brief, in a sentence; empty if it found nothing, or there was none."""
-    if decision_brief is None or not decision_brief.faults:
-        return ""
-    found = f"The check of this brief found {plural(len(decision_brief.faults), 'problem')}"
-    return f"{found}, and it was written again." if decision_brief.rewritten else f"{found}; it was not written again."
+def findings(decision_brief: DecisionBriefReport | None) -> Iterator[str]:
+    """What the program found in a decision brief and what the check did, the last, a sentence each."""
+    if decision_brief and decision_brief.problems:
+        sent_back = len(decision_brief.unfixed_problems)
+        again = f"; it was sent back for {sent_back} of them" if sent_back else ""
+        yield f"The program found {plural(len(decision_brief.problems), 'problem')} in this brief{again}."
+    if decision_brief and decision_brief.faults:
+        found = plural(len(decision_brief.faults), "problem")
+        draft = f"The check of the first draft found {found}, and the brief was written again."
+        yield draft if decision_brief.rewritten else f"The check of this brief found {found}; it was not written again."
 
 
 def _held_mirrored(debate: DebateState) -> bool | None:
@@ -335,10 +341,12 @@ def split_first_sentence(text: str) -> tuple[str, str]:
     return (first[0], line[first.end() :].strip()) if first else (line, "")
 
 
-def first_sentence(text: str) -> str:
-    """The first sentence of a text, or its beginning, with an ellipsis where more follows."""
+def first_sentence(text: str, maximum: int = 140, *, and_more: bool = False) -> str:
+    """The first sentence of a text, or all that fit, or its beginning, with an ellipsis where more follows."""
     first, more = split_first_sentence(text)
-    shown = wording.shorten(first, _MAX_LENGTH)
+    while and_more and more and len(first) + len((following := split_first_sentence(more))[0]) < maximum:
+        first, more = f"{first} {following[0]}", following[1]
+    shown = wording.shorten(first, maximum)
     return f"{shown} …" if more and shown == first else shown
 
 

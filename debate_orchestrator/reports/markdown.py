@@ -15,7 +15,6 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import compare, markup, report_sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
-from debate_orchestrator.reports.decision_brief import ConsiderationReport
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Span
@@ -77,7 +76,6 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
         values |= {
             "decision_brief": report.shown_decision_brief,
             "is_filler": bool(report.why_no_winner),
-            "shown_in": partial(_places_of_reason, report),
             "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": _contents(report, was_judged=any(values["judged"])),
             "verdict_lines": verdict_text.verdict_lines(report),
@@ -166,12 +164,6 @@ def _links(report: ReportModel, turns: list[str]) -> Markup:
     return Markup("; ".join(name + ", ".join(links) for name, links in groups))
 
 
-def _places_of_reason(report: ReportModel, reason: ConsiderationReport) -> Markup:
-    """Links to the turns that show a reason, and its row of the dissent record; empty if there is neither."""
-    row = f"row {reason.dissent_row} of the dissent record" if reason.dissent_row else ""
-    return Markup(", ").join(filter(None, (_links(report, list(reason.turns)), row)))
-
-
 def _lead_to_headings(report: ReportModel, text: str) -> str:
     """The report with its links to turns leading to their headings, by the fragments that GitHub gives them. Every line
     that begins with `#` is a heading of the report, since speeches are quoted."""
@@ -190,7 +182,7 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
 def _contents(report: ReportModel, *, was_judged: bool) -> Markup:
     """Links to the sections that a reader looks for first, on one line."""
     final = report.judging.final_fields
-    titles = [*(["Decision Brief"] if report.shown_decision_brief else []), "Final Verdict", "Debate Transcript"]
+    titles = ["Final Verdict", "Debate Transcript"]
     titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
     titles += ["Dissent Record"] if "rows" in final else []
     titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []

@@ -51,7 +51,6 @@ def _info(kind: str, text: str) -> Note:
 
 
 def _weaknesses(debate: DebateState) -> Iterator[Note]:
-    due = [turn.id for turn in debate.due]
     if rehearsed := rehearsal_sentence(debate):
         yield _warning("rehearsed", rehearsed)
     if uncounted := [vote.judge for vote in tally.final_votes(debate) if vote.left_out]:
@@ -65,8 +64,10 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     for note in debate.notes:
         if note.note == "estimate":
             yield _warning("estimate", f"The real cast would take: {note.detail}.")
-    if due:
-        yield _warning("paused", f"Paused: waiting for {', '.join(due)}.", due[0] if len(due) == 1 else None)
+    if due := debate.due:
+        place = f" in round {due[0].round}" if due[0].round else ""
+        titles = ", ".join(map(debate.format.heading_of, due))
+        yield _warning("paused", f"Paused{place}: waiting for {titles}.", due[0].id if len(due) == 1 else None)
     else:
         yield _info("complete", "Complete.")
     yield from _earlier_debate(debate)
@@ -84,7 +85,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
 
 def degradations(debate: DebateState) -> Iterator[Note]:
     """The notes that must stand beside the recommendation and its percentage."""
-    if one_agent(debate) and any(turn.speaking for turn in schedule.turns_taken(debate)):
+    if one_agent(debate) and has_spoken(debate):
         taken = schedule.turns_taken(debate)
         advised = any(t.phase.enabled_by == DECISION_BRIEF and debate.reply(t).spec == model_spec.HOST for t in taken)
         seats = "both sides, the judge and the rapporteur" if advised else "both sides and the judge"
@@ -166,7 +167,7 @@ def _reading_notes(debate: DebateState) -> Iterator[Note]:
     if citations.has_clerk(debate):
         if summary := citations.summary(debate):
             yield _info("sources", summary)
-    elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
+    elif debate.judges and has_spoken(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "No source that the debaters cite was looked up.")
     if turns := [turn.id for turn in schedule.turns_taken(debate) if debate.reply(turn).dropped_pages]:
         text = f"The journal had no room for the pages that a search found in {', '.join(turns)}."
@@ -212,9 +213,14 @@ def _order(debate: DebateState) -> str:
     if len(sides) < len(debate.format.sides):
         return f"Only {name_of(sides[0])} argued, without an opponent."
     first = first_speaker(debate)
-    if not any(turn.speaking for turn in schedule.turns_taken(debate)):
+    if not has_spoken(debate):
         return f"{name_of(first)} speaks first." if first else "Both speak at once."
     return f"{name_of(first)} spoke first." if first else "Both spoke at once."
+
+
+def has_spoken(debate: DebateState) -> bool:
+    """Whether a side has taken a turn."""
+    return any(turn.speaking for turn in schedule.turns_taken(debate))
 
 
 def first_speaker(debate: DebateState) -> str | None:
@@ -325,6 +331,8 @@ def _cast(debate: DebateState) -> str:
     specs = chain(*(specs for seat, specs in _occupants(debate).items() if seat != CLERK))
     if set(specs) == {model_spec.HOST}:
         source = "one agent, as it was reported" if one_agent(debate) else "an agent or a person"
+        if not schedule.turns_taken(debate):
+            return "The turns are to come as files, from an agent or a person."
         return f"The turns came as files, from {source}; which model wrote them is not on record."
     roles = [role for role in shown if role in debate.active_seats and role != CLERK]
     return "; ".join(f"{debate.format.name_of(role)}: {shown[role]}" for role in roles) + "."

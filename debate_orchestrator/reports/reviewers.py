@@ -23,7 +23,7 @@ from debate_orchestrator.reports.wording import VoteScales, named_by, winner_wor
 from debate_orchestrator.util.numbers import part_of, plural
 from debate_orchestrator.util.sanitize import quoted
 
-NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
+NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict stands, whatever they say."
 
 
 class ReviewReason(Part):
@@ -145,7 +145,7 @@ def _panel_row(debate: DebateState, numbers: Sequence[int]) -> tuple[str, ...]:
     results = {result.round: result for result in tally.results(debate)}
     cells = [_cell(_of_result(results.get(n)), scales) for n in numbers]
     outcome = wording.decision_text(verdict, scales).partition(": ")[2] if verdict else "not decided"
-    return ("The panel", "verdict", *cells, outcome, "", "")
+    return ("The verdict", "computed", *cells, outcome, "", "")
 
 
 def _of_result(result: RoundResult | None) -> ParsedBallot | None:
@@ -182,7 +182,7 @@ def _of_vote(vote: Vote | None) -> ParsedBallot | None:
 def _reviewer(ballot: ReviewerBallot) -> _Rater:
     before, after = (winner_word(position or "") for position in (ballot.before, ballot.after))
     what = "reviewer, who knew the verdict" if ballot.seen else "reviewer"
-    name = quoted(ballot.reviewer)  # chosen freely, and may be `The panel`
+    name = quoted(ballot.reviewer)  # chosen freely, and may be `The verdict`
     return _Rater(name, what, ballot.rounds, ballot.final, before, after)
 
 
@@ -196,13 +196,13 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
     counts = Counter(named_by(ballot.final) for ballot in ballots)
     final = ", ".join(f"{winner_word(name)} {count}" for name, count in counts.most_common())
     if decision(debate) is None:
-        yield f"{people} ({final}); no panel has decided, so there is nothing to agree with."
+        yield f"{people} ({final}); no verdict counts, so there is nothing to agree with."
     elif panel_winner is None:
-        yield f"The panel gave no label that stands; of {people} the final votes are: {final}."
+        yield f"The judges gave no label that stands; of {people} the final votes are: {final}."
     else:
         agreeing = sum(_agrees(debate, ballot, panel_winner) for ballot in ballots)
         outcome = wording.outcome_word(panel_winner, tally.unopposed_side(debate))
-        yield f"{part_of(agreeing, n, 'reviewer', 'agree')} with the panel on {outcome} ({final})."
+        yield f"{part_of(agreeing, n, 'reviewer', 'agree')} with the verdict on {outcome} ({final})."
     if seen_count := sum(ballot.seen for ballot in ballots):
         yield f"{seen_count} of them knew the verdict before."
 
@@ -223,11 +223,11 @@ def _swing(
     moves = Counter(str(ballot.after) for ballot in voted_twice if ballot.before != ballot.after)
     to = ", ".join(f"{n} to {winner_word(side)}" for side, n in moves.items())
     total, n = sum(moves.values()), len(voted_twice)
-    sentence = f"{total} of {plural(n, 'reviewer')} who voted before and after changed sides"
+    sentence = f"{total} of {plural(n, 'reviewer')} who voted before and after changed position"
     yield f"{sentence}: {to}." if total else f"{sentence}."
     gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in minds_gained.items())
     if won_over_more in minds_gained:
         yield f"{debate.format.name_of(str(won_over_more))} won over more reviewers ({gains})."
     else:
         yield f"Neither side won over more reviewers ({gains})."
-    yield "This does not change the panel's verdict."
+    yield "This does not change the verdict."

@@ -3,15 +3,17 @@ earlier verdict beside it, and the first screen of a page."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, OUTCOMES, TIE
 from debate_orchestrator.core.positions import affirms, denies
+from debate_orchestrator.core.rapporteur import UNTOUCHED
 from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.decision_brief import MARK_TEXTS, RESOLVED, full_stop
+from debate_orchestrator.reports.decision_brief import RESOLVED, UNRESOLVED, full_stop
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.provenance import DEGRADED, ONE_ROUND
@@ -26,7 +28,9 @@ from debate_orchestrator.reports.rich_text import (
 )
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import decimals, percent, plural
+from debate_orchestrator.util.sanitize import quoted
 
 _REMARKS: dict[VerdictRemark, str] = {
     "winner is behind on points": (
@@ -259,8 +263,8 @@ def _score(score: float | Fraction | None) -> Phrase:
     return phrase("-" if score is None else decimals(Fraction(str(float(score)))))
 
 
-MAX_OPEN = 2
-"""The number of open claims on the first screen."""
+MAX_OPEN, MAX_UNTOUCHED, _MAX_QUESTION = 2, 4, 60
+"""The number of open claims and of untouched issues on the first screen, and the characters of such an issue."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
 _UNCHECKED = ("sources", "earlier debate", ONE_ROUND)
@@ -300,7 +304,8 @@ class FirstScreen(NamedTuple):
     reasons: tuple[Reason, ...]
     open_claims: tuple[tuple[str, DisputedClaim], ...]
     """Claim id to claim, the most disputed first, at most `MAX_OPEN`."""
-    open_count: int
+    open_rest: str
+    """How many more there are, and their status; empty if there are none."""
     next_step: str
     """A judge's recommendation for what to do next; may be empty."""
     unchecked: tuple[str, ...]
@@ -309,14 +314,16 @@ class FirstScreen(NamedTuple):
 
 def first_screen(report: ReportModel) -> FirstScreen:
     still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != RESOLVED]
-    still_open.sort(key=lambda claim: claim[1].status != "unresolved")
+    still_open.sort(key=lambda claim: claim[1].status != UNRESOLVED)
+    rest = Counter(row.status or "in dispute" for _, row in still_open[MAX_OPEN:])
+    counts = ", ".join(f"{n} {status}" for status, n in rest.items())
     return FirstScreen(
         outcome=outcome(report),
         strength=tuple(strength_sentences(report)),
         score_bar=_score_bar(report),
         reasons=tuple(reasons(report)),
         open_claims=tuple(still_open[:MAX_OPEN]),
-        open_count=len(still_open),
+        open_rest=f"{sum(rest.values())} more in the dissent record: {counts}" if rest else "",
         next_step=report.follow_up[0].text if report.follow_up else "",
         unchecked=tuple(_unchecked(report)),
     )
@@ -480,9 +487,11 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
 
 
 def _unchecked(report: ReportModel) -> Iterator[str]:
-    for number, reason in enumerate(report.shown_decision_brief.why if report.shown_decision_brief else (), start=1):
-        if reason.mark_problems:
-            yield f'Reason {number}: its mark "{MARK_TEXTS[reason.mark]}" is not supported by the record.'
+    issues = report.issues.issues if report.issues and report.shown_decision_brief else ()
+    if untouched := [issue for issue in issues if issue.standing == UNTOUCHED]:
+        named = [f"{issue.id} {quoted(wording.shorten(issue.question, _MAX_QUESTION))}" for issue in untouched]
+        more = [f"{len(named) - MAX_UNTOUCHED} more"] if len(named) > MAX_UNTOUCHED else []
+        yield f"By the ballots, neither side dealt with {and_joined([*named[:MAX_UNTOUCHED], *more])}."
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"
         if note.kind == DEGRADED:
