@@ -72,11 +72,14 @@ def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
     form = debate("ballot", J, "--form", "--as", "ada")
     Path("mine.yaml").write_text(form.out, encoding="utf-8")
     empty = debate("ballot", J, "--take", "mine.yaml")
-    taken = debate("ballot", J, "--take", ballot())
+    written = debate("ballot", J, "--as", "ada", "--transcript", "read.md")
+    # Its votes are read as a judge's: with capitals, and with the names of the sides.
+    taken = debate("ballot", J, "--take", ballot(before="Undecided", final={"winner": "Researcher A."}))
     again = debate("report", J)
 
     assert form.code == 0 and read_mapping("mine.yaml")["reviewer"] == "ada"
     assert empty.code == 2 and "mine.yaml: rounds, final, why: these are blank." in empty.err
+    assert f"Next: `debate ballot {J} --as ada`." in written.out
     assert taken.code == 0 and "`debate report debate-report.journal.jsonl`" in taken.out
     assert again.code == 0
     assert "| “ada” | reviewer | A (A 7, B 5) | A | undecided | A |" in Path("debate-report.md").read_text()

@@ -205,5 +205,6 @@ def test_what_can_not_be_judged_is_refused(debate: Run, here: Path) -> None:
     swapped = ("judge", "talk.md", "--judge=rehearse", "--mirror", "--output=order.md", "--topic")
     assert debate(*swapped, "Was Researcher A right?").code == 0
     shown = Path("order.md").read_text(encoding="utf-8")
+    assert "Rehearsed in part: stand-ins spoke for Judge." in shown
     assert "with the sides swapped in order; their names stayed. A vote" in shown
     assert "*Cast with the order of the sides swapped.*" in shown and "shown here with the names" not in shown

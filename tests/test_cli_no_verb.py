@@ -171,11 +171,11 @@ def test_no_debate_here(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     do."""
     assert "There is no debate in this folder. Try: `debate` begins one" in debate("report").err
     assert "There is no debate in '..'. Try: " in debate("report", "..").err
-    Path("nope.rehearsed.journal.jsonl").touch()
-    assert "Try: nope.rehearsed.journal.jsonl, the rehearsal." in debate("check", "nope.journal.jsonl").err
+    Path("nope.rehearsed.journal.jsonl").write_text("{}")
+    assert "Did you mean 'nope.rehearsed.journal.jsonl'?" in debate("check", "nope.journal.jsonl").err
     missing = debate("check", "none.jsonl")
 
-    assert missing.code == 2 and "Try: name a file that ends in .journal.jsonl" in missing.err
+    assert missing.code == 2 and "the path of a journal (.journal.jsonl) that is there." in missing.err
 
     def refused(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))

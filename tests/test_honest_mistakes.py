@@ -19,7 +19,10 @@ T = "topic: Tabs are good.\n"
         (T + "cast:\n  a: host\n   b: host\n", "; or indent line 4 as the lines that it belongs with"),
         (T + "cast:\n  a: host\n b: host\n", "Try: indent line 4 as the lines that it belongs with"),
         (T + "context:\n  - a\n - b\n", "Try: indent line 4 as the lines that it belongs with"),
-        (T + "cast:\n  a: host: b\n", "Try: put quotes around a text that has a colon"),
+        (T + "cast:\n  a: host: b\n", 'quotes around a text that has a colon, as in key: "one thing: another"'),
+        (T + "rounds: one\nfirst: c\n", "debate: a.yaml:2: rounds: 'one' is not a whole number from 1 to 6. Give"),
+        (T + "rounds: 1\nfirst: c\n", "debate: a.yaml:3: first: 'c' is not a or b."),
+        ("topic: Is it better to lease or to buy?\n", "is no yes-or-no question, and no model of this"),
         ('topic: "Tabs\nrounds: 3\n', "Try: end every quoted text with its quote."),
         ("topic Tabs\n", "a.yaml:1: the file holds a text, not a mapping of keys to values."),
         ("5\n", "a.yaml:1: the file holds a number, not a mapping"),
@@ -55,6 +58,10 @@ def test_in_an_answers_file(debate: Run, here: Path, no_models: None, file: str,
         (("ask",), "debate: the following arguments are required: FILE\n"),
         (("open", "Tabs are good.", "--rounds=7", "--max-cost=$2"), "Try: --insist for 7 to 8.\n"),
         (("open", "Tabs are good.", "--rounds=7", "--max-cost=$2"), "Try: --max-cost 2.\n"),
+        (("run", "--topic", "Should we?", "--issues", "Is it fast?"), "'Is it fast?' belongs to no flag, and --topic"),
+        (("floor", "a.journal.jsonl", "a", "For how long?"), "one argument too many; a seat is named as --to a\n"),
+        (("serve", "."), ". is one argument too many; to work in that folder, change into it first\n"),
+        (("report", "--schema", "--to", "a.json"), "writes no file. Try: `debate report --schema > FILE`.\n"),
         (("ask", "a.yaml", "tpic=Tabs are good."), "'tpic' is not a question of the setup. Did you mean 'topic'?"),
     ],
     "command",
@@ -66,6 +73,28 @@ def test_on_the_command_line(debate: Run, command: tuple[str, ...], expected: st
 
     assert ran.code == 2 and expected in ran.err, ran.err
     assert "A topic is quoted" not in ran.err
+
+
+def test_about_a_debate_with_its_own_issues(debate: Run, here: Path, no_models: None) -> None:
+    """A step that takes nothing shows no issue again. Of a file that is not there the nearest one is named, and of what
+    can't be done now what can be done."""
+    (here / "i.yaml").write_text("topic: Should we move?\nrounds: 1\nissues: [How much?]\noutput: cat.md\n")
+    (here / "talk.md").write_text("A: Yes.\n", encoding="utf-8")
+
+    assert "I1. How much?\n" in debate("open", "--answers", "i.yaml").out
+    assert debate("step", "--json").json["show"] == []
+    mistakes = {
+        ("step", "cta.jornal.jsonl"): "No such file: 'cta.jornal.jsonl'. Did you mean 'cat.journal.jsonl'?\n",
+        ("check", "cat"): "Did you mean 'cat.journal.jsonl'?\n",
+        ("check", "tlk.md"): "Try: the path of a journal (.journal.jsonl) that is there.\n",
+        ("judge", "tlk.md"): "No such file: 'tlk.md'. Did you mean 'talk.md'?\n",
+        ("judge", "x/zzz.md"): "Try: the path of a journal (.journal.jsonl) or a transcript (.md) that is there.\n",
+        ("step", "--issues", "I1"): "Try: another debate, with your list as `issues:` in its file.\n",
+        ("open", "--answers", "i.yaml"): "Try: another output; or, if it is not finished, `debate resume cat.journal",
+    }
+    for command, expected in mistakes.items():
+        ran = debate(*command)
+        assert ran.code == 2 and expected in ran.err, ran.err
 
 
 def test_in_an_import_map(debate: Run, here: Path) -> None:

@@ -446,8 +446,8 @@ def test_what_counts_is_not_dropped(row: tuple[dict[str, Any], str]) -> None:
     left_out = "left out, since this debate does not ask for it"
     assert event.data == plain_ballot
     assert [*event.changes] == [f"dry: False {left_out}", f"unsupported_claims: [] {left_out}"]
-    with pytest.raises(BadReply, match="'unsupported_claims': there is no such field"):
-        read(dumped(lenient, BALLOT | {"unsupported_claims": [plain_ballot]}), lenient)
+    with pytest.raises(BadReply, match="'unsupported_claims', 'x': these 2 are no fields; the fields are scores"):
+        read(dumped(lenient, BALLOT | {"unsupported_claims": [plain_ballot], "x": 1}), lenient)
     shape = {"winner": Field(kind="choice", when=Condition(strictness="standard"))}
     asked = schedule.shape_context(ROUND, ROUND.due[0])
     assert normalize(shape, {"winner": "a"}, asked, SideWords()).value == {"winner": "a"}

@@ -279,7 +279,10 @@ def test_recommendations_are_compared() -> None:
     with_brief = debated("1" * 64, say, rounds=1, issues=True, brief=True, cast=cast)
     comparison = compared(debated("2" * 64), with_brief)
     assert comparison.recommendations is not None
-    assert comparison.recommendations.rows == (("2", "Stay for a year. …", "70 %"),)
+    assert comparison.recommendations.rows == (
+        ("1", "none: it has no decision brief", "-"),
+        ("2", "Stay for a year. …", "70 %"),
+    )
     told = markdown.render_comparison(comparison), page.render_comparison(comparison)
     assert "## Recommendations\n\n| Run | Recommendation | Sure |" in told[0]
     assert told[0].index("## Recommendations") < told[0].index("## Runs")  # what a reader wants first

@@ -129,9 +129,10 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     # All mistakes are told at once, also those that are found only where the others are right.
     wrong = {**PEOPLE, "topic": "What should we eat?", "rounds": "9", "context": "numbrs.md", "max_cost": "lots"}
     problems = plain(visitor.send("/new", {**SETUP, **wrong, "action": "cost"}).text)
-    for found in ("rounds: ", "context: ", "max_cost: ", "positions: no model of this cast can word"):
+    for found in ("rounds: ", "context: ", "max_cost: ", "and no model of this cast can word its two sides"):
         assert problems.count(found) == 1
     form = visitor.get("/new").text
+    assert "1 to 6, or up to 8 with “More rounds than usual” below." in form
     assert form.index('name="context"') < form.index("<summary>More") and "Share cache" not in form
     Path("numbers.md").write_text("410 a month", encoding="utf-8")
     assert "Context “numbers.md”" in plain(visitor.send("/new", {**SETUP, "context": "numbers.md"}).text)
@@ -367,6 +368,7 @@ def test_compare_search_and_judge_again(visitor: Visitor, monkeypatch: pytest.Mo
     assert len(fold(read_journal(f"{judged.rpartition('/')[2]}.journal.jsonl").events).judges) == 2
     listed = visitor.text("/")
     assert listed.count("· judged again · a rehearsal") == 1 and listed.count("· a rehearsal") == 3
+    assert listed.count(f"also judged in {judged.rpartition('/')[2]}") == 1
 
 
 def test_hostile_words_stay_words(visitor: Visitor) -> None:

@@ -20,6 +20,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import to_yaml
 
+_ABOUT_ORIGINS = "# Where the answers came from, for the journal. This part may be deleted."
 _REHEARSED = re.compile(r"\.rehearsed(-\d+)?(?=\.)")
 """The part that a rehearsal adds to the name of its report, before the suffix."""
 
@@ -38,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
         debate = stored_state(path, read(path).events)
         by_host = model_spec.HOST in model_spec.specs_of(debate.opened.cast)
         report = DebateFiles.of_journal(path).report
-        print(to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True), end="")
+        text = to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True)
+        print(text.replace("\norigins:", f"\n{_ABOUT_ORIGINS}\norigins:"), end="")
     else:
         text = sample()
         if arguments.model:
@@ -47,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(text, end="")
     run, opened = (f"`debate {verb} --answers answers.yaml`" for verb in ("run", "open"))
     verbs = opened if by_host else run if arguments.journal else f"{run}; for an agent host {opened}"
-    next_step(f"save this as answers.yaml, edit it, then {verbs}.")
+    next_step(f"with this saved as answers.yaml and edited, {verbs}.")
     return 0
 
 

@@ -165,6 +165,9 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
     without the flag. Raises BadFile."""
     if not hasattr(arguments, "answers_read"):
         arguments.answers_read = with_keys_of_today(_read_answers(arguments.answers))
+        location_of = _locations_of_keys(arguments.answers)
+        typed = {*settings_from_flags(arguments), *(["cast"] if arguments.model else [])}
+        arguments.answer_locations = {key: location_of(key) for key in arguments.answers_read if key not in typed}
     return dict(arguments.answers_read)
 
 

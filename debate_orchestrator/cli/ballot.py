@@ -104,7 +104,8 @@ def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.transcript})
     else:
-        print_result(f"Written to {name}, without any votes. Next: `{command('ballot', reviewed.path)} --as NAME`.")
+        ballot_command, reviewer = command("ballot", reviewed.path), shell_word(arguments.name or "NAME")
+        print_result(f"Written to {name}, without any votes. Next: `{ballot_command} --as {reviewer}`.")
     return 0
 
 

@@ -13,10 +13,10 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal_lines import stored_state
-from debate_orchestrator.storage.paths import JOURNAL, REHEARSED, DebateFiles
+from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr
+from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr, suggest
 
 CanContinue = Callable[[DebateState], bool]
 """Whether a verb can continue a debate."""
@@ -45,9 +45,14 @@ def find_journal(path: str | None, *, transcripts: bool = False, can_continue: C
             f"{name_of(path)}: if this is a report, its journal {name_of(journal_path)} is not there.", hint=hint
         )
     if not os.path.lexists(path):
-        rehearsed = DebateFiles.of_journal(path).with_suffix(REHEARSED).journal
-        hint = f"{name_of(rehearsed)}, the rehearsal" if os.path.isfile(rehearsed) else journal.JOURNAL_NAME_HINT
-        raise BadJournal(f"No such file: {short_repr(path)}.", hint=hint)
+        folder, name = os.path.split(path)
+        names = [os.path.basename(journal_path) for _, journal_path in _journals(folder)]
+        names += [transcript.name for transcript in Path(folder).glob("*.md")] if transcripts else []
+        wanted = f"a journal ({JOURNAL})" + (" or a transcript (.md)" if transcripts else "")
+        suggestion = (
+            suggest(name if "." in name else f"{name}{JOURNAL}", names) or f"Try: the path of {wanted} that is there."
+        )
+        raise BadJournal(f"No such file: {short_repr(path)}. {suggestion}")
     return path
 
 

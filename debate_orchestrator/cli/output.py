@@ -139,11 +139,14 @@ def name_flags_of(arguments: Namespace) -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints problems on stderr, a line each. A setting in backquotes in a hint, alone or with its value, is printed as
-    the verb's flag, unless the problem is about a key of an answers file."""
+    """Prints problems on stderr, a line each. One about a key of the answers file begins with the key's line. In the
+    hints of others a setting in backquotes, alone or with its value, is printed as the verb's flag."""
+    locations = getattr(_verb.arguments, "answer_locations", {})
     for problem in problems:
         sentence, hint = split_hint(str(problem))
-        if not _is_of_file(sentence.partition(":")[0].partition(".")[0]):
+        if location := locations.get(sentence.partition(":")[0].partition(".")[0]):
+            sentence = f"{location}: {sentence}"
+        else:
             hint = re.sub(r"`([\w.]+)(?:: ([^`]*))?`", _as_flag, hint)
         print_status(one_line(f"debate: {sentence}{hint}"))
 
@@ -154,11 +157,6 @@ def printing_problems(problems: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         print_problems(problems)
-
-
-def _is_of_file(setting: str) -> bool:
-    """Whether the value of a setting is from an answers file, where a flag would be no way to mend it."""
-    return setting in getattr(_verb.arguments, "answers_read", {}) and getattr(_verb.arguments, setting, None) is None
 
 
 def _as_flag(quoted: re.Match[str]) -> str:

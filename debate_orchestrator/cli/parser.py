@@ -21,7 +21,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util.errors import FORMER_NAMES
+from debate_orchestrator.util.errors import FORMER_NAMES, short_repr
 from debate_orchestrator.util.sanitize import one_line
 
 
@@ -152,7 +152,7 @@ def _parse_verb(name: str, argv: list[str]) -> argparse.Namespace:
     _check_all_known(arguments.verb_parser, rest)
     if words := getattr(arguments, "words", None):
         if arguments.topic is not None:
-            parser.error("the topic is given twice")
+            parser.error(f"{short_repr(words)} belongs to no flag, and --topic gives the topic already")
         if not _is_topic(words):
             parser.error(f"{words} is not a topic: write a sentence. An answers file goes with --answers")
         arguments.topic = words
@@ -171,8 +171,13 @@ def _check_all_known(parser: argparse.ArgumentParser, rest: list[str]) -> None:
         parser.error("; ".join(f"unknown flag {word}{_suggestion(word.partition('=')[0], names)}" for word in unknown))
     if rest:
         hint = f"; a name is given as --name {rest[0]}" if "--name" in names else ""
-        if text := next((action.dest for action in parser._actions if action.dest in _TEXTS), ""):
+        text = next((action.dest for action in parser._actions if action.dest in _TEXTS), "")
+        if text and not _is_topic(rest[0]):
             hint = f". Put the {_TEXTS[text]} in quotation marks"
+        elif text == "question":
+            hint = "; a seat is named as --to a"
+        elif os.path.isdir(rest[0]):
+            hint = "; to work in that folder, change into it first"
         parser.error(f"{rest[0]} is one argument too many{hint}")
 
 

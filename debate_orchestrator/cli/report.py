@@ -60,10 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_schema(arguments: argparse.Namespace) -> int:
-    """Prints the JSON Schema of reports in JSON. Raises BadFile if a report is asked for too."""
+    """Prints the JSON Schema of reports in JSON, the same for every debate. Raises BadFile if a file is asked for."""
     from debate_orchestrator.reports import json_report
 
-    if arguments.journal or arguments.to:
-        raise BadFile("--schema prints the schema and writes no report. Leave --schema out to write one.")
+    if arguments.to:
+        raise BadFile("--schema prints the schema and writes no file.", hint="`debate report --schema > FILE`")
     print(json.dumps(json_report.schema(), indent=2))
     return 0

@@ -102,11 +102,9 @@ def _object(shape: Mapping[str, Field], value: Any, where: str, context: ShapeCo
         if name not in value:
             expected = f"{_expected(field, context)}{_or_empty(field)}"
             yield _Problem(f"{where}{name}", f"this field is missing; it must be {expected}.")
-    for name in value:
-        if name not in fields:
-            yield _Problem(
-                f"{where}{short_repr(name)}", f"there is no such field; the fields are {join_names(fields)}."
-            )
+    if unknown := [short_repr(name) for name in value if name not in fields]:
+        problem = "there is no such field" if len(unknown) == 1 else f"these {len(unknown):,} are no fields"
+        yield _Problem(f"{where}{join_names(unknown)}", f"{problem}; the fields are {join_names(fields)}.")
     for name in present_fields(fields, value):
         yield from _field(fields[name], value, name, f"{where}{name}", context)
 

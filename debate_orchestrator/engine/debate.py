@@ -352,7 +352,7 @@ def current_issues(debate: DebateState) -> list[str]:
     """The questions of the list, the weightiest first. Raises DoesNotFit if it can't be changed now."""
     issue_list = rapporteur.issue_list(debate)
     if issue_list is None or not schedule.can_change_issues(debate):
-        raise DoesNotFit(schedule.TOO_LATE_FOR_ISSUES, hint="a list of your own, under `issues`, in another debate")
+        raise DoesNotFit(schedule.TOO_LATE_FOR_ISSUES, hint="another debate, with your list as `issues:` in its file")
     return [one_line(question) for question in issue_list.issues.values()]
 
 

@@ -171,7 +171,8 @@ def with_positions(settings: Settings) -> tuple[Settings, str]:
     if spec:
         return settings, spec
     if not positions:
-        problem = f"positions: no model of this cast can word the two sides of {short_repr(settings.topic)}."
+        no_model = "and no model of this cast can word its two sides."
+        problem = f"positions: {short_repr(settings.topic)} is no yes-or-no question, {no_model}"
         hint = "`positions.a: '...'` `positions.b: '...'`, or `positions:` in the answers file"
         if any(model_spec.HOST in specs for specs in settings.cast.values()):
             hint += ", or `debate ask FILE`, which has an agent host word them"

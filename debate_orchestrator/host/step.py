@@ -208,7 +208,7 @@ class Stepper:
         show = (
             new_announcements
             if self.just_opened or self.accepted or self.rejected
-            else [*self.earlier_announcements, *new_announcements][-1:]
+            else [line for line in (*self.earlier_announcements, *new_announcements) if line.heading][-1:]
         )
         missing = [turn for turn in turns if turn.turn in self.briefed_turn_ids and turn.turn not in self.rejected]
         return StepResult(

@@ -144,7 +144,7 @@ def _normalize_object(
     bare, wrapped = unwrap(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
     public = bare if is_stored else speech_rules.without_leading_pairs(debate, bare)
     private = ["private reasoning in the texts left out"] if public != bare else []
-    reading = normalize(shape, public, shape_context, _side_words(debate, turn))
+    reading = normalize(shape, public, shape_context, side_words(debate, mirrored=turn.mirrored))
     return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
 
 
@@ -186,14 +186,14 @@ _PUNCTUATION = re.compile(
 `C`, and `-5` would be `5`."""
 
 
-def _side_words(debate: DebateState, turn: Turn) -> SideWords:
-    """The words for sides in a reply to this turn. One may mean the other side, or what is debated. Where that could
-    have any word for a side, only a position, a name with its label, and a name that is not debated are sure. Tags are
-    words of any kind."""
+def side_words(debate: DebateState, *, mirrored: bool = False) -> SideWords:
+    """The words for sides in a structured reply. One may mean the other side, or what is debated. Where that could have
+    any word for a side, only a position, a name with its label, and a name that is not debated are sure. Tags are words
+    of any kind."""
     format, positions, in_doubt = debate.format, debate.opened.settings.positions, debate.plan.words_in_doubt
     meanings, sure_texts = dict[str, str](), set[str]()
     for side in format.sides:
-        actual_side = debate.mirror.side(side) if turn.mirrored else side
+        actual_side = debate.mirror.side(side) if mirrored else side
         name, label, tag = format.name_of(side), format.seats[actual_side].label, format.seats[side].tag
         short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())

@@ -239,10 +239,12 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
 def _recommendations(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     rows = [
         (str(run.number), run.text(first_sentence(brief.do)), f"{brief.sure} %")
-        for run in runs
         if (brief := run.report.decision_brief)
+        else (str(run.number), "none: it has no decision brief", "")
+        for run in runs
     ]
-    return plain_table(("Run", "Recommendation", "Sure"), rows) if rows else None
+    has_any = any(run.report.decision_brief for run in runs)
+    return plain_table(("Run", "Recommendation", "Sure"), rows) if has_any else None
 
 
 def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:

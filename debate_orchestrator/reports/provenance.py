@@ -256,8 +256,11 @@ def rehearsed_seats(debate: DebateState) -> list[str]:
 
 
 def is_whole_rehearsal(debate: DebateState) -> bool:
-    """Whether stand-ins spoke, and no one else did or is to."""
-    return bool(rehearsed_seats(debate)) and not _has_both_kinds(chain(*_occupants(debate).values()))
+    """Whether stand-ins spoke, and no one else did or is to, nor in the debate that it judges again."""
+    earlier = debate.opened.earlier_debate
+    if not rehearsed_seats(debate) or (earlier and earlier.speakers_by_author):
+        return False
+    return not _has_both_kinds(chain(earlier.speakers.values() if earlier else (), *_occupants(debate).values()))
 
 
 def _occupants(debate: DebateState) -> dict[str, tuple[str, ...]]:

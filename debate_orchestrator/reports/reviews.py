@@ -2,8 +2,8 @@
 the judges' own rubric.
 
 It asks what the debate's judges are asked to vote on, on the same scale and round by round, and two things more:
-which position the reviewer held before reading, and which after. Nothing is repaired and nothing is guessed, as with
-a judge's.
+which position the reviewer held before reading, and which after. Its votes are read as a judge's are: `B` is the side
+b, and nothing is guessed.
 
 `debate-report.ballots/ada.yaml`, beside the journal, is the ballot of a reviewer called ada, `ada.draft.yaml` one that
 is not finished. A ballot counts for the journal as it stood when it was cast, known by the digest of its last line.
@@ -28,6 +28,8 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, read_ballot
 from debate_orchestrator.prompting import reply_code
+from debate_orchestrator.prompting.normalize import normalize
+from debate_orchestrator.prompting.replies import side_words
 from debate_orchestrator.setup.state import QuestionText
 from debate_orchestrator.storage.journal_lines import Entry, stored_state
 from debate_orchestrator.storage.paths import DebateFiles
@@ -95,6 +97,7 @@ class ReviewForm:
         )
         reached = {turn.round for turn in schedule.turns_taken(debate)}
         slots = [slot for slot in debate.plan.slots if format.is_vote(slot.phase)]
+        self._side_words = side_words(debate)
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):
@@ -151,7 +154,7 @@ class ReviewForm:
 
     def problems(self, value: Mapping[str, Any], where: str = "", only: Collection[str] = ()) -> list[str]:
         """Every problem of a value as a ballot on this debate; with `only`, those of these fields."""
-        shape, values = self.shape, {"before": None, "after": None, **_plain(value)}
+        shape, values = self.shape, self.normalized(value)
         if only:
             shape = {name: field for name, field in shape.items() if name in only}
             values = {name: item for name, item in values.items() if name in only}
@@ -163,8 +166,15 @@ class ReviewForm:
             problems_found.append(with_hint(f"{where}date: {short_repr(day)} is not a date.", "2026-02-03"))
         return problems_found
 
-    def ballot(self, value: Mapping[str, Any]) -> ReviewerBallot:
+    def normalized(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """A ballot with its votes as they are meant, and with everything else as it is."""
         values = {"before": None, "after": None, **_plain(value)}
+        shape = {name: field for name, field in self.shape.items() if name in values and field.kind != "text"}
+        votes = {name: values[name] for name in shape}
+        return {**values, **normalize(shape, votes, self.shape_context, self._side_words).value}
+
+    def ballot(self, value: Mapping[str, Any]) -> ReviewerBallot:
+        values = self.normalized(value)
         parts = {int(n): part for n, part in values.get("rounds", {}).items()}
         return ReviewerBallot(
             reviewer=normalized_name(values["reviewer"]),

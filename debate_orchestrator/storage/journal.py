@@ -134,7 +134,7 @@ def _unwritable(path: str, error: OSError | ValueError) -> BadJournal:
 def _must_be_free(path: str, existing: bytes) -> None:
     # An empty file, or the first part of a first line that a crash cut short, holds nothing that could be lost.
     if b"\n" in existing or existing[: len(BEGINNING)] != BEGINNING[: len(existing)]:
-        hint = f"`{command('resume', path)}` or `{command('step', path)}` to continue it, or name another output"
+        hint = f"another output; or, if it is not finished, `{command('resume', path)}` or `{command('step', path)}`"
         raise BadJournal(f"{name_of(path)} already exists, and a journal is never overwritten.", hint=hint)
 
 

@@ -24,7 +24,7 @@ MAX_FILE_SIZE = 268_435_456
 """Bytes that any file may have which is read whole."""
 _MAX_DEPTH = 32
 _YAML_HINTS = {
-    "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"; '
+    "mapping values are not allowed": 'put quotes around a text that has a colon, as in key: "one thing: another"; '
     "or indent line {line} as the lines that it belongs with",
     "tab character": "indent with spaces, not with tabs",
     "cannot start any token": "quote a text that begins with a mark such as @, and indent with spaces, not with tabs",

@@ -49,6 +49,9 @@ class ListedDebate(NamedTuple):
     """The first sentence of the recommendation, as a quote; empty where there is none, or it is filler."""
     badges: tuple[str, ...] = ()
     """Its special traits: that it was judged again, or that stand-ins spoke."""
+    digest: str = ""
+    judged_digest: str = ""
+    """The digest of the debate that it judges again; empty if it judges none."""
     complete: bool = False
     problem: str = ""
     """The reason that the journal can't be read; empty if it can."""
@@ -156,6 +159,8 @@ def list_debates() -> list[ListedDebate]:
             rows.append(row(name))
         except (DebateError, OSError) as error:
             rows.append(ListedDebate(name, name, "", "", "", "", problem=str(error)))
+    judgings = {row.judged_digest: f"also judged in {row.name}" for row in rows if row.judged_digest}
+    rows = [row._replace(badges=(*row.badges, *filter(None, [judgings.get(row.digest)]))) for row in rows]
     return sorted(rows, key=lambda row: row.opened, reverse=True)
 
 
@@ -176,6 +181,8 @@ def _row(name: str, changed: int, size: int) -> ListedDebate:
         cost=pages.money(costs_of(debate).total),
         recommendation=_recommendation(debate),
         badges=tuple(_badges(debate)),
+        digest=contents.entries[-1].hash,
+        judged_digest=debate.opened.earlier_debate.digest if debate.opened.earlier_debate else "",
         complete=debate.complete,
     )
 
