@@ -15,6 +15,7 @@ from debate_orchestrator.core.phases import NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import DisputedClaim, Part
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import map_leaves
 from debate_orchestrator.util.sanitize import one_line, quoted, sanitize
@@ -48,6 +49,10 @@ _SENTENCE = re.compile(
 )
 """The first sentence of a text on one line. No sentence ends in what may be an abbreviation: a capital and at most two
 small letters (`Dr.`), consonants alone (`vs.`), or single letters with full stops (`U.S.`)."""
+
+
+_MAX_UNTOUCHED = 4
+"""Issues that neither side dealt with, on page one."""
 
 
 class IssueReport(Part):
@@ -204,6 +209,16 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
         by="rapporteur" if debate.opened.settings.own_issues is None else "user",
         changed=debate.changed_issues is not None,
     )
+
+
+def untouched_issues(report: IssuesReport | None) -> Iterator[str]:
+    """The sentence on the issues that neither side dealt with, if there are any."""
+    untouched = [issue for issue in (report.issues if report else ()) if issue.standing == rapporteur.UNTOUCHED]
+    named = [f"{issue.id} {quoted(wording.shorten(issue.question, 60))}" for issue in untouched[:_MAX_UNTOUCHED]]
+    if more := len(untouched) - len(named):
+        named.append(f"{more} more")
+    if named:
+        yield f"By the ballots, neither side dealt with {and_joined(named)}."
 
 
 def _sanitized(fields: Mapping[str, Any]) -> dict[str, Any]:

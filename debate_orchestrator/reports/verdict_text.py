@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, OUTCOMES, TIE
 from debate_orchestrator.core.positions import affirms, denies
-from debate_orchestrator.core.rapporteur import UNTOUCHED
 from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.decision_brief import RESOLVED, UNRESOLVED, full_stop
+from debate_orchestrator.reports.decision_brief import RESOLVED, UNRESOLVED, full_stop, untouched_issues
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.provenance import DEGRADED, ONE_ROUND
@@ -28,9 +27,7 @@ from debate_orchestrator.reports.rich_text import (
 )
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.errors import join_names
-from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import decimals, percent, plural
-from debate_orchestrator.util.sanitize import quoted
 
 _REMARKS: dict[VerdictRemark, str] = {
     "winner is behind on points": (
@@ -263,8 +260,8 @@ def _score(score: float | Fraction | None) -> Phrase:
     return phrase("-" if score is None else decimals(Fraction(str(float(score)))))
 
 
-MAX_OPEN, MAX_UNTOUCHED, _MAX_QUESTION = 2, 4, 60
-"""The number of open claims and of untouched issues on the first screen, and the characters of such an issue."""
+MAX_OPEN = 2
+"""The number of open claims on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
 _UNCHECKED = ("sources", "earlier debate", ONE_ROUND)
@@ -487,11 +484,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
 
 
 def _unchecked(report: ReportModel) -> Iterator[str]:
-    issues = report.issues.issues if report.issues and report.shown_decision_brief else ()
-    if untouched := [issue for issue in issues if issue.standing == UNTOUCHED]:
-        named = [f"{issue.id} {quoted(wording.shorten(issue.question, _MAX_QUESTION))}" for issue in untouched]
-        more = [f"{len(named) - MAX_UNTOUCHED} more"] if len(named) > MAX_UNTOUCHED else []
-        yield f"By the ballots, neither side dealt with {and_joined([*named[:MAX_UNTOUCHED], *more])}."
+    yield from untouched_issues(report.issues if report.shown_decision_brief else None)
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"
         if note.kind == DEGRADED:
