@@ -38,8 +38,8 @@ from debate_orchestrator.util.numbers import decimals, percent, plural
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import quoted, sanitize
 
-_MAX_FILE_LENGTH, _MAX_CHANGED = 8_000, 300
-"""Characters of a context file that a report shows, and of what the debate changed on page one."""
+_MAX_FILE_LENGTH = 8_000
+"""Characters of a context file that a report shows."""
 BEFORE, AFTER = "Before round 1", "After the last round"
 _FIELDS_WITH_OWN_PLACE = {
     "scores",
@@ -106,12 +106,10 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     }
     if report.transcript_only:
         return values
-    brief = report.shown_decision_brief
     return values | {
         "mark_text": lambda reason: decision_brief.mark_text(reason, report.dissent or ()),
         "rapporteur_note": provenance.author_note(report.run),
-        "findings": list(decision_brief.findings(brief)),
-        "changed": decision_brief.first_sentence(brief.changed, _MAX_CHANGED, and_more=True) if brief else "",
+        "findings": list(decision_brief.findings(report.shown_decision_brief)),
         "split_first_sentence": decision_brief.split_first_sentence,
         "first_sentence": decision_brief.first_sentence,
         "heading": decision_brief.heading,
