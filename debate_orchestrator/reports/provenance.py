@@ -1,4 +1,4 @@
-"""The provenance of a debate: the notes at the head of every report, how it was run, which judges share a model or a
+"""The provenance of a debate: the notes of every report, how it was run, which judges share a model or a
 vendor with a side, and what the calls cost."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ONE_ROUND = "one round"
 
 
 def provenance_notes(debate: DebateState) -> tuple[Note, ...]:
-    """The notes at the head of every report, each sentence once: what weakens the debate first."""
+    """The notes of every report, each sentence once: what weakens the debate first."""
     notes = [*_weaknesses(debate), *_setup_notes(debate), *_reading_notes(debate)]
     return tuple({note.text: note for note in notes}.values())
 
