@@ -15,11 +15,13 @@ from debates import DECLINE, hostile_script, script_of
 from hostile_texts import SAID
 from scripted_debates import section
 
+from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import ContextFile, EarlierDebate, Event, Noted
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import ComparedDebate, Comparison, compare, mirror_of
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.parts import CostRow, CostsReport
 from debate_orchestrator.reports.provenance import earlier_debate_report
 
 SWAPPED = ("Indent with spaces.", "Indent with tabs.")
@@ -267,8 +269,8 @@ def test_hostile_words_leave_the_comparison_whole(group: TextGroup) -> None:
     assert_harmless(partial(must_be_whole, "Is it so?"), group)
 
 
-def test_recommendations_are_compared() -> None:
-    """Of each run with a decision brief: what it recommends, and how sure it is."""
+def test_recommendations_and_costs_are_compared() -> None:
+    """Of each run: what it recommends and how sure it is, and what its calls cost; no run is left out."""
     say = script_of(
         _start_issues_rapporteur=scripted_replies.issues(),
         _start_advice_rapporteur=scripted_replies.advice(),
@@ -277,7 +279,10 @@ def test_recommendations_are_compared() -> None:
     )
     cast = dict.fromkeys(("a", "b", "judge", "rapporteur"), ("host",))
     with_brief = debated("1" * 64, say, rounds=1, issues=True, brief=True, cast=cast)
-    comparison = compared(debated("2" * 64), with_brief)
+    row = CostRow.of(CostLine(seat="a", phase="opening", calls=2, cost=0.5), "a", "opening")
+    costs = CostsReport(lines=(row,), seats=(row,), total=row)
+    comparison = compared(debated("2" * 64), with_brief.model_copy(update={"costs": costs}))
+    assert comparison.costs is not None and comparison.costs.rows == (("1", "0", "-"), ("2", "2", "$0.5000"))
     assert comparison.recommendations is not None
     assert comparison.recommendations.rows == (
         ("1", "none: it has no decision brief", "-"),

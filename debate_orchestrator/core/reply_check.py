@@ -136,8 +136,8 @@ def _each(fields: Mapping[str, Field], value: Any, where: str, context: ShapeCon
     unknown = [short_repr(key, 30) for key in value if key not in fields]
     if missing:
         yield _Problem(where, f"{join_names(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
-    for key in unknown[:3]:
-        yield _Problem(where, f"there is no such key as {key}; the keys are {join_names(fields)}.")
+    if unknown:
+        yield _Problem(where, f"there is no such key as {join_names(unknown)}; the keys are {join_names(fields)}.")
     for key, field in fields.items() if not missing and not unknown else ():
         yield from _value(field, value[key], f"{where}.{key}", context)
 

@@ -243,8 +243,8 @@ def _recommendations(runs: Sequence[ComparedDebate]) -> PlainTable | None:
         else (str(run.number), "none: it has no decision brief", "")
         for run in runs
     ]
-    has_any = any(run.report.decision_brief for run in runs)
-    return plain_table(("Run", "Recommendation", "Sure"), rows) if has_any else None
+    any_brief = any(run.report.decision_brief for run in runs)
+    return plain_table(("Run", "Recommendation", "Sure"), rows) if any_brief else None
 
 
 def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
@@ -312,12 +312,11 @@ def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
 
 
 def _costs(runs: Sequence[ComparedDebate]) -> PlainTable | None:
-    rows = [
-        (str(run.number), f"{costs.total.calls:,}", report_sections.money(costs.total))
-        for run in runs
-        if (costs := run.report.costs)
-    ]
-    return PlainTable(headers=("Run", "Calls", "Cost"), rows=tuple(rows)) if rows else None
+    totals = {str(run.number): costs.total if (costs := run.report.costs) else None for run in runs}
+    rows = tuple(
+        (n, f"{row.calls:,}", report_sections.money(row)) if row else (n, "0", "-") for n, row in totals.items()
+    )
+    return PlainTable(headers=("Run", "Calls", "Cost"), rows=rows) if any(totals.values()) else None
 
 
 class ComparedDebate(NamedTuple):

@@ -152,10 +152,9 @@ def list_debates() -> list[ListedDebate]:
     """All debates of the folder, the newest first by when they were opened; last those that can't be read."""
     rows = []
     for name in _all_names():
-        if not has_address(name):
-            rows.append(ListedDebate(name, name, "", "", "", "", problem=without_address(f"{name}{JOURNAL}")))
-            continue
         try:
+            if not has_address(name):
+                raise BadFile(without_address(f"{name}{JOURNAL}"))
             rows.append(row(name))
         except (DebateError, OSError) as error:
             rows.append(ListedDebate(name, name, "", "", "", "", problem=str(error)))
