@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from debate_orchestrator.cli import consent
@@ -46,7 +47,7 @@ from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_fil
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MAX_SIZE, error_text, name_of, parse_mapping, read_mapping_with_lines
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, suggest
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.model_spec import HOST
 
@@ -174,8 +175,9 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
 def _read_answers(path: str | None) -> dict[str, Any]:
     if path != STANDARD_INPUT:
         if path and not os.path.lexists(path):
-            hint = "`debate answers > FILE`, which writes one to start from"
-            raise BadFile(f"{name_of(path)}: there is no such file.", hint=hint)
+            nearest = suggest(os.path.basename(path), (file.name for file in Path(path).parent.glob("*.y*ml")))
+            suggestion = nearest or "Try: `debate answers > FILE`, which writes one to start from."
+            raise BadFile(f"{name_of(path)}: there is no such file. {suggestion}")
         return _read_file(path) if path else {}
     piped = read_standard_input()
     if "setup" in piped:
