@@ -65,7 +65,7 @@ class TestAtATerminal:
         again = debate(*run, "--rehearse")
         real = debate(*run, "--a=command:cat", "--b=rehearse", "--judge=rehearse")
         assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
-        Path("capital.answers.yaml").write_text(answers.replace("positions: auto", "positions: Auto"))
+        Path("capital.answers.yaml").write_text(answers.replace("positions: auto", "positions: Auto", 1))
         assert (
             debate("run", "--answers", "capital.answers.yaml", "--position-a=X.", "--position-b=Y.", "--rehearse").code
             == 0
