@@ -44,11 +44,12 @@ _PART_NAMES = {
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"”’')\]*_`]*$")
 """The end of a text that ends in punctuation, inside quotation marks or brackets or before them."""
 _SENTENCE = re.compile(
-    r"(?:\S+\s+)*?(?![\"“‘'(\[*_]*(?:[A-Z][a-z]{0,2}|[b-df-hj-np-tv-xz]+|(?:[A-Za-z]{1,2}\.)+[A-Za-z])\.\s)"
+    r"(?:\S+\s+)*?(?![\"“‘'(\[*_]*(?:approx|ca|cf|Dr|Fig|Inc|Jr|Mrs?|Ms|Prof|Sr|St|vs|(?:[A-Za-z]{1,2}\.)+[A-Za-z])\.\s)"
     r"\S*[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z]|$)"
 )
-"""The first sentence of a text on one line. No sentence ends in what may be an abbreviation: a capital and at most two
-small letters (`Dr.`), consonants alone (`vs.`), or single letters with full stops (`U.S.`)."""
+"""The first sentence of a text on one line, which does not end in an abbreviation."""
+_CLAUSES = r".{20,%d}\w[”’')\]]*(?=[,;:–—]\s|\s[–—-]\s)"
+"""The clauses at the beginning of a sentence that have at most so many characters together."""
 
 
 _MAX_UNTOUCHED = 4
@@ -357,12 +358,15 @@ def split_first_sentence(text: str) -> tuple[str, str]:
 
 
 def first_sentence(text: str, maximum: int = 140, *, and_more: bool = False) -> str:
-    """The first sentence of a text, or all that fit, or its beginning, with an ellipsis where more follows."""
+    """The first sentence of a text, or all that fit, with an ellipsis where more follows. Of one that is too long the
+    first clauses are shown."""
     first, more = split_first_sentence(text)
     while and_more and more and len(first) + len((following := split_first_sentence(more))[0]) < maximum:
         first, more = f"{first} {following[0]}", following[1]
-    shown = wording.shorten(first, maximum)
-    return f"{shown} …" if more and shown == first else shown
+    if len(first) > maximum:
+        clauses = re.match(_CLAUSES % (maximum - 2), first)
+        return f"{clauses[0]} …" if clauses else wording.shorten(first, maximum)
+    return f"{first} …" if more else first
 
 
 def heading(text: str) -> str:
