@@ -278,13 +278,13 @@ _NAME_BEFORE = re.compile(
     r"versus|vs|were|where|whereas|which|while|who|whose|will|with|won|would|yet|does|goes|says|[a-z]+n['’]t|"
     rf"{_ADVERB}(?=:)|[a-z]+[^aiosu']s|(?!one|once|eu)[aeio][a-z]+)(?![\w'’-])|"
     r"(?:[a-z]+ed|beat|began|broke|built|chose|drew|found|grew|held|kept|left|lost|made|met|misread|paid|put|ran|sent|"
-    r"spoke|told|took|withdrew|wrote)(?:\s*(?:[.,;:!?)]|\Z)|\s+[*_]*(?:[A-Z\"“‘'`]|\d++(?!-[a-z])|"
+    r"spoke|told|took|withdrew|wrote)(?:\s*(?:[.,;:!?)]|\Z)|\s+[*_]*(?:[A-Z]\d*+(?![\w'’-])|"
     rf"(?:{_ADVERB}|about|against|all|an?|any|at|both|by|each|every|for|from|her|his|how|in|into|it|its|less|many|more|"
     r"much|my|no|none|nothing|on|only|our|some|that|the|their|them|these|this|those|three|to|two|upon|what|whether|why|"
     r"with|your)(?![\w'’-]))))"
 )
 """Words that follow a name at the beginning of a sentence, mostly verbs. An article has a noun or an adjective after
-it, which is seldom one of these, and no vowel; `A hosted Redis` is in doubt, and read as `A dropped C2`."""
+it, which is seldom one of these, and no vowel."""
 _WORD_AFTER = re.compile(r"\0[*_]*\s+[A-Za-z']")
 _WITHIN = re.compile(rf"[a-z0-9)\]’”\"'%][,;]?{_GAP}[\"“‘'(\[*_]*\0[*_]*\s+[a-z']")
 

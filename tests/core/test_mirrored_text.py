@@ -142,15 +142,13 @@ def test_what_names_no_side_stays() -> None:
             "A doesn't. A lied. A proved nothing. A failed badly.",
             "B doesn't. B lied. B proved nothing. B failed badly.",
         ),
-        (
-            "A dropped C2. B conceded Lisbon. A proved 3. B quoted “no”. **A** met **C1**.",
-            "B dropped C2. A conceded Lisbon. B proved 3. A quoted “no”. **B** met **C1**.",
-        ),
+        ("A dropped C2. B left I2 open. **A** met **C1**.", "B dropped C2. A left I2 open. **B** met **C1**."),
         *[
             (articles, articles)
             for articles in (
                 *("A lost cause. A vote is a vote.", "A European plan. A one-off. A dropped ball. A Nordic study."),
                 *("A named weekly lead. A so-called “fix”.", "A Series B round. A fixed 10-year term."),
+                *("A used Tesla costs less. A hosted Postgres.", "A fixed 30 % fee. A signed NDA. A closed “club”."),
             )
         ],
     ]
