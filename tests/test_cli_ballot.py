@@ -13,7 +13,7 @@ from persons import CTRL_C
 from reviewers import ballot_for, review_form
 from test_cli_converse import Person
 
-from debate_orchestrator.reports import filing, reviews
+from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources, yaml
 from debate_orchestrator.util.data import read_mapping, to_yaml
@@ -96,12 +96,12 @@ def test_a_form_ends_no_review_that_has_begun(debate: Run, journal: Path, before
     stays, whatever the form says."""
     folder = "debate-report.ballots"
     review = reviews.new_ballot(read(J).entries[-1].hash, "grace", "2026-02-04") | {"before": "undecided"}
-    assert filing.begin_review(folder, review | {filing.READ_KEY: True})
+    assert review_files.begin_review(folder, review | {review_files.READ_KEY: True})
     ran = debate("ballot", J, "--take", ballot("grace", before=before))
 
     assert ran.code == 2 and "a review by 'grace' has begun, and is not finished" in ran.err
     assert os.listdir(folder) == ["grace.draft.yaml"]
-    assert filing.read_draft(folder, "grace", review["journal"])[filing.READ_KEY]
+    assert review_files.read_draft(folder, "grace", review["journal"])[review_files.READ_KEY]
 
 
 def test_a_review_at_the_terminal_replaces_none_by_the_link(
@@ -109,14 +109,14 @@ def test_a_review_at_the_terminal_replaces_none_by_the_link(
 ) -> None:
     """A review that begins by the link after the same name was given at a terminal, but before its first answer,
     stays."""
-    folder, read_draft = "debate-report.ballots", filing.read_draft
+    folder, read_draft = "debate-report.ballots", review_files.read_draft
 
     def begin_meanwhile(*arguments: str) -> object:
         draft = read_draft(*arguments)
-        assert filing.begin_review(folder, {"reviewer": "grace", "before": "b"})
+        assert review_files.begin_review(folder, {"reviewer": "grace", "before": "b"})
         return draft
 
-    monkeypatch.setattr(filing, "read_draft", begin_meanwhile)
+    monkeypatch.setattr(review_files, "read_draft", begin_meanwhile)
     ran, _ = person("ballot", J, "--as", "grace", keys=KEYS)
 
     assert ran.code == 2 and "a review by 'grace' has begun, and is not finished" in ran.err

@@ -181,7 +181,7 @@ def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
     block = "\n".join(output["show"])
 
     assert "cat -u" in block and str(outside / "r.md") in block
-    listed = {(one["kind"], one["where"], one["what"]) for one in output["trust"]}
+    listed = {(one["kind"], one["where"], one["what"]) for one in output["needs_consent"]}
     assert listed == {("program", "cast.a", "cat -u"), ("output", "output", str(outside / "r.md"))}
     assert debate("open", "--answers", "a.yaml", "--a=host").code == 2
     assert debate("open", "--answers", "a.yaml", "--trust").code == 0

@@ -150,7 +150,7 @@ def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
     moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
     first, dialog = ask(debate), ask(debate, "--dialog")
     assert dialog["questions"] == first["questions"]
-    assert first.keys() - dialog.keys() == {"question", "settled", "trust"}
+    assert first.keys() - dialog.keys() == {"question", "settled", "needs_consent"}
     output = ask(debate, "topic_ok=Yes (Recommended)", "positions=Auto", "rounds=2 rounds", "context=No")
     moderate(output, PAIR)
     second = ask(debate)
@@ -183,12 +183,12 @@ def test_the_users_own_figures_are_asked_for(debate: Run, here: Path) -> None:
         assert why in ask(debate, f"{key}={wrong}")["complaints"][0]
     assert ask(debate, "context_files=ours.md")["status"] == "ready" == ask(debate, "context=no")["status"]
     ready = ask(debate, "context=ours.md, ../elsewhere.md")
-    assert "Context: ours.md; ../elsewhere.md" in ready["show"] and [one["kind"] for one in ready["trust"]] == [
+    assert "Context: ours.md; ../elsewhere.md" in ready["show"] and [one["kind"] for one in ready["needs_consent"]] == [
         "context"
     ]
     assert debate("open", "--answers", "setup.yaml", "--json").code == 2
     far = ask(debate, "context=ours.md", "output=../far/away/")
-    assert [one["kind"] for one in far["trust"]] == ["output"] and not Path("../far").exists()
+    assert [one["kind"] for one in far["needs_consent"]] == ["output"] and not Path("../far").exists()
     ask(debate, "output=near/by/")
     opened = debate("open", "--answers", "setup.yaml", "--context", "more, still.md", "--json").json
 

@@ -24,8 +24,8 @@ from debate_orchestrator.engine.probe import CONCURRENCY, ProbeCase, ProbeRun, l
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply as read_reply
 from debate_orchestrator.providers import rehearse
-from debate_orchestrator.reports import scorecard
-from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, other
+from debate_orchestrator.reports import probe_scorecard
+from debate_orchestrator.reports.probe_scorecard import NO_BALLOT, PENDING, SIDES, other
 from debate_orchestrator.storage import journal as journal_module
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, JournalWriteError
@@ -238,13 +238,14 @@ def ballot(a: float, b: float, winner: str) -> RoundResult:
 def card(*pairs: tuple[RoundResult | str, RoundResult | str], **judge: Any) -> dict[str, Any]:
     """A scorecard of one judge, with these ballots on polished cases of side b."""
     probe, common = PROBES_BY_NAME["polish"], {"probe": "polish", "debate": "bus", "side": "b"}
-    cases = [common | {"repeat": n} | scorecard.outcome(probe, "b", *pair) for n, pair in enumerate(pairs, start=1)]
+    outcomes = (probe_scorecard.outcome(probe, "b", *pair) for pair in pairs)
+    cases = [common | {"repeat": n} | outcome for n, outcome in enumerate(outcomes, start=1)]
     costs = {"stand_in": False, "calls": 0, "calls_of_unknown_price": 0, "usd": 0.0}
     result = {
         "judge": "m",
         "folder": "f",
         **costs,
-        "probes": [scorecard.summary(probe, cases)],
+        "probes": [probe_scorecard.summary(probe, cases)],
         "cases": cases,
         **judge,
     }
@@ -281,7 +282,7 @@ def test_wilson_intervals(successes: int, trials: int, low: float, high: float) 
 )
 def test_what_ballots_show(probe: str, side: Any, original: Any, changed: Any, fell: bool, shift: float) -> None:
     """A judge fell if its winner or scores did what the probe rules out, and not on the margin itself."""
-    found = scorecard.compare(PROBES_BY_NAME[probe], side, ballot(*original), ballot(*changed))
+    found = probe_scorecard.compare(PROBES_BY_NAME[probe], side, ballot(*original), ballot(*changed))
 
     assert (found[0], float(found[1])) == (fell, pytest.approx(shift))
 
@@ -292,9 +293,9 @@ def test_table_and_document() -> None:
     shown = card((ballot(6, 5, "a"), ballot(6, 8.25, "b")), (NO_BALLOT, PENDING), judge="x\n# Forged | <b>")
     row = "| Polished |     2 |           1 |         0 | 100 % (21 % to 100 %) |      +3.25 |"
     fall = "- Polished, Fares or frequency, side B, repeat 1: original A 6, B 5, winner A; changed A 6, B 8.25"
-    document = scorecard.markdown(shown)
+    document = probe_scorecard.markdown(shown)
 
-    assert row in scorecard.table(shown) and row in document and fall in document
+    assert row in probe_scorecard.table(shown) and row in document and fall in document
     assert "- **Polished.** One side's speeches" in document and "Wilson" in document
     assert "\n# Forged" not in document and "<b>" not in document.replace("\\<b\\>", "")
     assert json.loads(json.dumps(shown)) == shown

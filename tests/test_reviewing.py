@@ -16,7 +16,7 @@ from reviewers import DIGEST, KINDS, adversarial_entries, ballot_for, entries_of
 from waiting import ended
 
 from debate_orchestrator.cli.ballot import form_text
-from debate_orchestrator.reports import filing, reviews
+from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
@@ -84,8 +84,8 @@ def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
 def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     """What is filed counts, by the name of its file; a draft does not."""
     folder = str(tmp_path / "r.ballots")
-    paths = [filing.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
-    filing.save_draft(folder, ballot_for(ASKED, "bob"))
+    paths = [review_files.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
+    review_files.save_draft(folder, ballot_for(ASKED, "bob"))
     found = reviews.gather_ballots(folder, MADE)
 
     assert paths[1] == f"{folder}/ada.yaml"
@@ -95,7 +95,7 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
 
 def test_every_bad_file_is_reported_whole(tmp_path: Path) -> None:
     """What is no YAML, no ballot, no file or unreadable is reported by file; the others count."""
-    filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada"))
+    review_files.file_ballot(str(tmp_path), ballot_for(ASKED, "ada"))
     (tmp_path / "b.yaml").write_text("a: [", encoding="utf-8")
     (tmp_path / "c.yaml").write_text("why: x\nwhy: y\n", encoding="utf-8")
     (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00")
@@ -115,33 +115,33 @@ def test_every_bad_file_is_reported_whole(tmp_path: Path) -> None:
 
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
-    filing.save_draft(str(tmp_path), ballot_for(ASKED, "ada"))
-    filing.save_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
-    assert filing.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
-    path = Path(filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada")))
+    review_files.save_draft(str(tmp_path), ballot_for(ASKED, "ada"))
+    review_files.save_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
+    assert review_files.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
+    path = Path(review_files.file_ballot(str(tmp_path), ballot_for(ASKED, "ada")))
     before = path.read_bytes()
 
     with pytest.raises(BadFile, match="a ballot that 'ada' has cast"):
-        filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
+        review_files.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
 
     for same_name in map(reviews.normalized_name, ("𝗮𝗱𝗮", "aⓓa")):  # as reports write it
         with pytest.raises(BadFile, match="has cast"):
-            filing.take_ballot(str(tmp_path), ballot_for(ASKED, same_name))
-        assert not filing.begin_draft(str(tmp_path), ballot_for(ASKED, same_name))
-    filing.file_ballot(str(tmp_path), ballot_for(ASKED, reviews.normalized_name("𝗲𝘃𝗲")))
+            review_files.take_ballot(str(tmp_path), ballot_for(ASKED, same_name))
+        assert not review_files.begin_draft(str(tmp_path), ballot_for(ASKED, same_name))
+    review_files.file_ballot(str(tmp_path), ballot_for(ASKED, reviews.normalized_name("𝗲𝘃𝗲")))
     assert reviews.is_filed(str(tmp_path), reviews.normalized_name("eⓥe"), ASKED, MADE)
-    assert filing.reviewer_names(str(tmp_path)) == [("ada", True), ("eve", True)]
+    assert review_files.reviewer_names(str(tmp_path)) == [("ada", True), ("eve", True)]
     brien = ("O'Brien", "O’Brien", 'O"Brien', "O´Brien", "O\u02bc\u0301Brien", "O\u0313\u0301Brien")
     for names in (brien, ("Zoë", "Zoë\ufe0f"), ("Bob ★", "Bob ☆")):
         first, *others = map(reviews.normalized_name, names)
-        assert filing.begin_draft(str(tmp_path), ballot_for(ASKED, first))
+        assert review_files.begin_draft(str(tmp_path), ballot_for(ASKED, first))
         for other in others:
             with pytest.raises(BadFile, match="has begun"):
-                filing.take_ballot(str(tmp_path), ballot_for(ASKED, other))
-            assert not filing.begin_draft(str(tmp_path), ballot_for(ASKED, other))
-        filing.file_ballot(str(tmp_path), ballot_for(ASKED, first))
+                review_files.take_ballot(str(tmp_path), ballot_for(ASKED, other))
+            assert not review_files.begin_draft(str(tmp_path), ballot_for(ASKED, other))
+        review_files.file_ballot(str(tmp_path), ballot_for(ASKED, first))
     earlier = tmp_path / "obrien-8ebd51f8.yaml"  # as it was named before its name was compared as reports write it
     earlier.write_text(to_yaml(ballot_for(ASKED, "O’Brien")), encoding="utf-8")
     assert reviews.gather_ballots(str(tmp_path), MADE).left_out == ()
@@ -161,26 +161,26 @@ def test_a_ballot_is_small(tmp_path: Path, text: str, problem: str) -> None:
 
     assert said.startswith("ada.yaml") and problem in said
     assert not reviews.is_filed(str(tmp_path), "ada", ASKED, MADE)
-    assert filing.reviewer_names(str(tmp_path)) == []
+    assert review_files.reviewer_names(str(tmp_path)) == []
 
 
 def test_no_ballot_is_filed_that_could_not_be_read(tmp_path: Path) -> None:
     """A ballot that is too large to count is refused while its reviewer can still shorten it."""
     with pytest.raises(BadFile, match="too large; at most 64,000"):
-        filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", why="x" * 64_000))
+        review_files.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", why="x" * 64_000))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_of_ballots_is_read_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ballots there are, only so many bytes of them are read, which is said."""
     for name in ("ada", "bob", "eve"):
-        filing.file_ballot(str(tmp_path), ballot_for(ASKED, name))
+        review_files.file_ballot(str(tmp_path), ballot_for(ASKED, name))
     monkeypatch.setattr(reviews, "MAX_FOLDER_SIZE", 2 * (tmp_path / "ada.yaml").stat().st_size)
     found = reviews.gather_ballots(str(tmp_path), MADE)
 
     assert [one.reviewer for one in found.counted] == ["ada", "bob"]
     assert found.left_out == (f"{tmp_path.name}: 3 ballots are too many; the first 2 are read.",)
-    assert filing.reviewer_names(str(tmp_path)) == [("ada", True), ("bob", True)]
+    assert review_files.reviewer_names(str(tmp_path)) == [("ada", True), ("bob", True)]
 
 
 @pytest.mark.parametrize("changes", [{"reviewer": "grace"}, {"before": "b"}], ids=["another name", "another vote"])
@@ -191,12 +191,12 @@ def test_a_draft_that_is_not_of_the_ballot_stays(tmp_path: Path, changes: dict[s
     draft = tmp_path / "ada.draft.yaml"
     draft.write_text(to_yaml(ballot | changes), encoding="utf-8")
     with pytest.raises(BadFile, match="has begun, and is not finished"):
-        filing.file_ballot(str(tmp_path), ballot)
+        review_files.file_ballot(str(tmp_path), ballot)
 
     assert [path.name for path in tmp_path.iterdir()] == [draft.name]
     if "reviewer" in changes:
         with pytest.raises(BadFile, match="a review by 'grace' has begun"):
-            filing.read_draft(str(tmp_path), "ada", DIGEST)
+            review_files.read_draft(str(tmp_path), "ada", DIGEST)
 
 
 @given(st.sampled_from(NASTY) | texts | st.text())

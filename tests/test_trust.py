@@ -16,7 +16,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.engine import format_check, library
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import command
-from debate_orchestrator.reports.filing import read_draft
+from debate_orchestrator.reports.review_files import read_draft
 from debate_orchestrator.reports.reviews import gather_ballots
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import WANTS, Risk
@@ -387,7 +387,7 @@ def test_a_question_is_not_asked_in_a_strangers_words(debate: Run, here: Path) -
     assert asked.json["status"] == plain.json["status"]
     assert "./town" in asked.err and "adversarial" in asked.err
     assert broken.code == 0 and SECRET not in broken.err + broken.out
-    assert [one["kind"] for one in asked.json["trust"]] == ["format"]
+    assert [one["kind"] for one in asked.json["needs_consent"]] == ["format"]
 
 
 def test_a_conversation_is_finished_by_the_format_in_force(debate: Run, here: Path) -> None:

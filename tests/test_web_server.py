@@ -45,7 +45,7 @@ def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_host_is_a_name(debate: Run) -> None:
     """A server that no browser could ask for by its name is not begun."""
     for host in ("http://debate.example.org", "debate.example.org/path", "*", "", "debate..org", "a.org:70000"):
-        ran = debate("serve", "--no-browser", "--port", "0", "--host", host)
+        ran = debate("serve", "--no-browser", "--port", "0", "--allowed-host", host)
         assert ran.code == 2 and "is not the name of a host" in ran.err, host
 
 

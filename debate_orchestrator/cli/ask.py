@@ -115,7 +115,7 @@ def _as_json(
     if not (ready or arguments.dialog):  # what is shown when it is ready holds all of it
         fields |= {"settled": result.answers}
     if unapproved_risks or ready or not arguments.dialog:
-        fields |= {"trust": [risk.model_dump() for risk in unapproved_risks]}
+        fields |= {"needs_consent": [risk.model_dump() for risk in unapproved_risks]}
     fields |= {"missing": result.missing} if result.missing else {}
     return fields | {"complaints": list(result.problems)}
 

@@ -17,7 +17,7 @@ from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_result, print_status
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.shape import Field, Shape, json_schema
-from debate_orchestrator.reports import filing, markdown, reviews
+from debate_orchestrator.reports import markdown, review_files, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
 from debate_orchestrator.reports.wording import next_command
@@ -129,7 +129,7 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         name_in_form = short_repr(fields["reviewer"])
         raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {name_in_form}.")
     ballot = reviews.checked_ballot(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
-    path_filed = filing.take_ballot(reviewed.folder, {**fields, "reviewer": ballot.reviewer})
+    path_filed = review_files.take_ballot(reviewed.folder, {**fields, "reviewer": ballot.reviewer})
     if ballot.seen:
         print_status(reviews.review_texts().messages["seen"])
     for remark in reviewer_remarks(reviewed.form, ballot):
@@ -154,8 +154,8 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     def save(fields: dict[str, Any]) -> None:
         nonlocal draft
         if not draft:
-            filing.must_begin(reviewed.folder, fields)
-        draft = filing.save_draft(reviewed.folder, fields)
+            review_files.must_begin(reviewed.folder, fields)
+        draft = review_files.save_draft(reviewed.folder, fields)
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
@@ -163,8 +163,8 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         if problem := reviews.name_problem(name, "--as"):
             raise BadSettings(problem)
         name = normalized = reviews.normalized_name(name)
-        filing.must_be_free(reviewed.folder, normalized)
-        saved_draft = filing.read_draft(reviewed.folder, normalized, reviewed.digest)
+        review_files.must_be_free(reviewed.folder, normalized)
+        saved_draft = review_files.read_draft(reviewed.folder, normalized, reviewed.digest)
         draft = reviews.draft_path(reviewed.folder, normalized) if saved_draft else ""
         fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
         show = partial(_show, asker, _text_for_review(reviewed))
@@ -180,7 +180,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
         )
         return 130
     reviews.checked_ballot(fields, "the ballot", reviewed.form, reviewed.entries)
-    return _print_filed(arguments, reviewed, filing.file_ballot(reviewed.folder, fields), name)
+    return _print_filed(arguments, reviewed, review_files.file_ballot(reviewed.folder, fields), name)
 
 
 def _show(asker: asking.Asker, text: str) -> None:

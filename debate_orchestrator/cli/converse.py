@@ -60,7 +60,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     def check(state: SetupState) -> DebateFiles:
         settings = conversation.settings()
         files = DebateFiles.of_output(settings.output)
-        if conversation.rehearses:
+        if conversation.is_rehearsal:
             settings = as_rehearsal(settings, people=at_terminal(sys.stderr))
             files = free_files(files.with_suffix(REHEARSED))
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
@@ -91,7 +91,7 @@ def _converse(arguments: argparse.Namespace) -> int:
 
 
 def _run_debate(conversation: SetupConversation, settings: Settings, permissions: Permissions) -> int:
-    setup_file, rehearse = conversation.setup_file, conversation.rehearses
+    setup_file, rehearse = conversation.setup_file, conversation.is_rehearsal
     state = _real_answers(conversation.state) if rehearse else conversation.state
     path = setup_file.move_to_report(state, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.approved_answers(), conversation.calls())

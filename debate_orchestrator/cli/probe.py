@@ -19,7 +19,7 @@ from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
 from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
 from debate_orchestrator.providers import cast_providers
-from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text, markdown, table
+from debate_orchestrator.reports.probe_scorecard import NO_BALLOT, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import encoded
 from debate_orchestrator.storage.journal import JournalWriter
@@ -119,7 +119,7 @@ def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
 def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. Raises BadSettings with everything that is wrong."""
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
-    reachable = tuple(spec for spec in judges if model_spec.speaker(spec) not in ("host", "recording", "person"))
+    reachable = tuple(spec for spec in judges if model_spec.occupant_kind(spec) not in ("host", "recording", "person"))
     problems = [
         f"--judge {model_spec.kind(spec)} can't be probed, since that takes dozens of calls. Name a model, or a "
         'program such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'

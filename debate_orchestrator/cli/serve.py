@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = f"the port on this machine, {PORT} by default; 0 takes any that is free"
     parser.add_argument("--port", type=flags.whole_number, default=PORT, metavar="N", help=about)
     about = "a name under which a proxy passes requests on, with its port if it is not the usual one; may be repeated"
-    parser.add_argument("--host", action="append", default=[], metavar="NAME", help=about)
+    parser.add_argument("--allowed-host", action="append", default=[], metavar="NAME", help=about)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     about = "a site on which visitors start debates, within what FILE permits; without FILE, rehearsals alone"
     parser.add_argument("--public", nargs="?", const="", metavar="FILE", help=about)
@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     if public:
         rules = _rules(arguments.public, trusted=arguments.trust)
-        server.serve_public(arguments.port, arguments.host, rules, ready, ending)
+        server.serve_public(arguments.port, arguments.allowed_host, rules, ready, ending)
     else:
-        server.serve(arguments.port, arguments.host, ready, ending)
+        server.serve(arguments.port, arguments.allowed_host, ready, ending)
     return 0
 
 

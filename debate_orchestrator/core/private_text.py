@@ -109,7 +109,8 @@ class PublicText(NamedTuple):
     """The part of a reply that is meant for others."""
 
     text: str
-    private: bool = False
+    had_private: bool = False
+    """Whether private reasoning was left out of it."""
     begins_at: int = 0
     """The place before which a closing tag without an opening tag made all private."""
     has_unclosed_reasoning: bool = False
@@ -120,7 +121,7 @@ def public_text(text: str, tag: str = "", *, is_speech: bool = True) -> PublicTe
     """The part of a sanitized reply that is meant for others; `tag` is the format's own. In what is no speech every tag
     counts."""
     public = _scan(text, tag, is_complete=True, is_speech=is_speech)
-    return public._replace(text=public.text.strip()) if public.private else public
+    return public._replace(text=public.text.strip()) if public.had_private else public
 
 
 def without_end_of_message(text: str) -> str:

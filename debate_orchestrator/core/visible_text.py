@@ -61,7 +61,7 @@ class VisibleText(FrozenModel):
     """The number of words after those, which are not heard."""
     quotes: tuple[Quote, ...] = ()
     """The quotes in what is heard, as they are heard."""
-    private: bool = False
+    had_private: bool = False
     """Whether there was reasoning that is left out."""
 
 
@@ -83,7 +83,11 @@ def make_visible(
     elif quotes is not None and dropped_words:
         visible = _with_open_quote_closed(visible, quotes)
     return VisibleText(
-        text=visible, words=count_words(visible), dropped=dropped_words, quotes=checked_quotes, private=public.private
+        text=visible,
+        words=count_words(visible),
+        dropped=dropped_words,
+        quotes=checked_quotes,
+        had_private=public.had_private,
     )
 
 

@@ -43,7 +43,17 @@ from debate_orchestrator.engine.turn import OnEvent, RunOptions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
+from debate_orchestrator.reports.probe_scorecard import (
+    NO_BALLOT,
+    PENDING,
+    SIDES,
+    Data,
+    Probe,
+    Side,
+    other,
+    outcome,
+    summary,
+)
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.storage.journal_lines import Entry, stored_state
@@ -272,7 +282,7 @@ class ProbeRun:
                     self._read(task)
 
     def scorecard(self) -> Data:
-        """The result of the ballots so far, in the shape that `reports.scorecard` describes."""
+        """The result of the ballots so far, in the shape that `reports.probe_scorecard` describes."""
         cases = [task.case for task in self.tasks]
         probes = list(dict.fromkeys(case.probe for case in cases if case.probe))
         return {

@@ -38,7 +38,7 @@ from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.core.visible_text import with_marker
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
-from debate_orchestrator.prompting.fields import empty_form
+from debate_orchestrator.prompting.forms import empty_form
 from debate_orchestrator.prompting.json_object import without_reasoning_around
 from debate_orchestrator.prompting.reply_code import ReplyCode, with_any_code, with_code
 from debate_orchestrator.util import sanitize

@@ -20,7 +20,7 @@ from debate_orchestrator.core.verdict import ParsedBallot, leader, read_ballot, 
 from debate_orchestrator.core.visible_text import quote_findings, without_marked_tags
 from debate_orchestrator.prompting import rendering, replies, templates
 from debate_orchestrator.prompting.briefs import Brief, quote_tags
-from debate_orchestrator.prompting.fields import (
+from debate_orchestrator.prompting.forms import (
     EnteredAnswers,
     FieldPath,
     FormQuestion,

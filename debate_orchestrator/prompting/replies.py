@@ -221,7 +221,7 @@ def _check_size(turn: Turn, speech: VisibleText) -> None:
 
 def _check_not_blank(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
     """Raises BadReply for a speech with nothing that others can hear."""
-    if not speech.text.strip() and not speech.private:
+    if not speech.text.strip() and not speech.had_private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
         raise _only_private_reasoning(turn.id, debate.format.private_tag)

@@ -110,7 +110,7 @@ def code_for(debate: DebateState, turn: Turn, spec: str, secret: Callable[[], by
 def needs_code(spec: str) -> bool:
     """Whether ballots and reserved lines of that spec have to hold a code. Stand-ins and clerks are parts of this
     program, and people fill in forms and are asked before their line counts."""
-    return model_spec.speaker(spec) not in ("stand-in", "person", "clerk")
+    return model_spec.occupant_kind(spec) not in ("stand-in", "person", "clerk")
 
 
 def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:

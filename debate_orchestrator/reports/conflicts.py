@@ -30,21 +30,24 @@ def conflicts_of_interest(debate: DebateState, *, with_servers_names: bool = Tru
     conflicts: list[str] = []
     for judge, side in product(debate.judges, debate.format.sides):
         judge_models, side_models = (speakers.get(seat, frozenset()) for seat in (judge, side))
-        first, second = debate.format.name_of(judge), debate.format.name_of(side)
+        judge_name, side_name = debate.format.name_of(judge), debate.format.name_of(side)
         vendors = {*map(model_spec.vendor, judge_models)} & {*map(model_spec.vendor, side_models)} - {""}
         if shared_models := sorted(judge_models & side_models, key=lambda spec: (spec not in asked, spec)):
             what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
-            sentence, by_server = f"the same {what} as {second}{by_whom}", not by_whom and shared_models[0] not in asked
+            shared, by_server = (
+                f"the same {what} as {side_name}{by_whom}",
+                not by_whom and shared_models[0] not in asked,
+            )
             name = public_names_of(debate).get(shared_models[0]) or model_spec.public_name(shared_models[0])
         elif shared_names := sorted({*names.get(judge, ())} & {*names.get(side, ())}):
-            sentence, name, by_server = f"the same model as {second}, as their servers say", shared_names[0], True
+            shared, name, by_server = f"the same model as {side_name}, as their servers say", shared_names[0], True
         elif vendors:
-            sentence, name = f"a model of the same vendor as {second}{by_whom}", min(vendors)
+            shared, name = f"a model of the same vendor as {side_name}{by_whom}", min(vendors)
             by_server = name not in map(model_spec.vendor, asked)
         else:
             continue
         shown = f": {quoted(name)}" if with_servers_names or not by_server else ""
-        conflicts.append(f"{first} is {sentence}{shown}.")
+        conflicts.append(f"{judge_name} is {shared}{shown}.")
     return tuple(conflicts)
 
 

@@ -335,7 +335,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         cut=entry.cut,
         declined=entry.declined,
         concedes=turn.id in debate.conceding_turns,
-        private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).private,
+        private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).had_private,
         other_lines=entry.other_lines,
         ignored_line=speech_rules.remark_on_record(debate, turn),
         changed_by_user=rapporteur.is_changed_list(debate, turn),

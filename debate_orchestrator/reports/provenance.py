@@ -160,7 +160,7 @@ def _is_unanswered(debate: DebateState) -> bool:
 def _reading_notes(debate: DebateState) -> Iterator[Note]:
     """Omissions, checks, and differences of a provider or a newer version."""
     if any(
-        isinstance(debate.replies[turn.id], Spoke) and speech_rules.visible_speech(debate, turn).private
+        isinstance(debate.replies[turn.id], Spoke) and speech_rules.visible_speech(debate, turn).had_private
         for turn in schedule.turns_taken(debate)
     ):
         yield _info("private", "Private reasoning of the speakers is left out; it is in the journal.")
@@ -278,7 +278,7 @@ def _occupants(debate: DebateState) -> dict[str, tuple[str, ...]]:
 def _has_both_kinds(of: Iterable[str]) -> bool:
     """Whether stand-ins, and people, agents, models or programs, are among these specs."""
     specs = set(of)
-    has_real_speaker = any(model_spec.speaker(spec) in ("model", "program", "person", "host") for spec in specs)
+    has_real_speaker = any(model_spec.occupant_kind(spec) in ("model", "program", "person", "host") for spec in specs)
     return has_real_speaker and any(map(model_spec.is_stand_in, specs))
 
 
@@ -406,7 +406,7 @@ def author_note(run: RunReport) -> str:
     shared = filter(model_spec.is_called, {*run.cast.get(RAPPORTEUR, ())} & {*judges})
     note = "The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate."
     judge = "the judge" if len(judges) == 1 else "one of the judges"
-    return " ".join([note, *(f"It is the same {model_spec.speaker(spec)} as {judge}." for spec in shared)])
+    return " ".join([note, *(f"It is the same {model_spec.occupant_kind(spec)} as {judge}." for spec in shared)])
 
 
 def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
@@ -457,7 +457,7 @@ def public_speakers(earlier_debate: EarlierDebate) -> dict[str, str]:
     }
 
 
-_KINDS: dict[model_spec.Speaker, RunKind] = {
+_KINDS: dict[model_spec.OccupantKind, RunKind] = {
     "host": "host",
     "person": "people",
     "recording": "replayed",
@@ -471,5 +471,5 @@ def _kind(debate: DebateState) -> RunKind:
     occupants = _occupants(debate).items()
     counted = [specs for seat, specs in occupants if (seat in debate.judges if is_judged_again else seat != CLERK)]
     specs = {spec for specs in counted for spec in specs}
-    kinds = {_KINDS.get(model_spec.speaker(spec), "called") for spec in specs}
+    kinds = {_KINDS.get(model_spec.occupant_kind(spec), "called") for spec in specs}
     return kinds.pop() if len(kinds) == 1 else "mixed"

@@ -211,7 +211,7 @@ class SpeechView:
         """`asked_at` is when it was asked, in seconds; `tag` the format's own tag of private reasoning."""
         self.turn, self.asked_at = turn, asked_at
         self.retry_at: float | None = None
-        """The seconds until it is asked again; None while it is not waiting for that."""
+        """When it is asked again, on the clock of `asked_at`; None while it is not waiting for that."""
         self.attempts = 0
         self.is_final = False
         self._heading, self._style, self._tag = heading, style, tag

@@ -10,7 +10,7 @@ from typing import Any
 from debate_orchestrator.core.events import IssuesChanged
 from debate_orchestrator.core.shape import Shape, ShapeContext
 from debate_orchestrator.engine.debate import changed_issues
-from debate_orchestrator.prompting.fields import (
+from debate_orchestrator.prompting.forms import (
     FieldPath,
     FormQuestion,
     answer_text,
@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.fields import (
     with_defaults,
 )
 from debate_orchestrator.prompting.person_turns import ballot_remarks
-from debate_orchestrator.reports.filing import READ_KEY
+from debate_orchestrator.reports.review_files import READ_KEY
 from debate_orchestrator.reports.reviews import ReviewerBallot, ReviewForm, ReviewTexts, in_order, question_text
 from debate_orchestrator.terminal.asking import Asker, Line, Question, Quit, unknown_choice
 from debate_orchestrator.terminal.drafts import DraftWriter

@@ -130,7 +130,7 @@ def _texts() -> SetupTexts:
 
 
 class SetupBase:
-    """A setup conversation. `state` has the answers so far; `kept` is the file that holds them."""
+    """A setup conversation. `state` has the answers so far; `setup_file` is the file that holds them."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class SetupBase:
         models that can be called from here. With `rehearse` no model is called, not even in the setup."""
         self.texts, self.asker, self.recent = _texts(), asker, RecentAnswers()
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
-        self.rehearse, self._moderates = rehearse, not rehearse
+        self.calls_no_models, self._moderates = rehearse, not rehearse
         self.seat_answers: dict[AskedSeat, str] = {}
         self.approved_models: set[str] = set()
         """The models that the person named here or consented to."""
@@ -153,9 +153,9 @@ class SetupBase:
         self.continue_from(SetupFile(""), SetupState())
 
     @property
-    def rehearses(self) -> bool:
+    def is_rehearsal(self) -> bool:
         """Whether stand-ins take the seats of models."""
-        return self.rehearse or model_spec.is_rehearsal(self.state.answers.get(_CAST, {}))
+        return self.calls_no_models or model_spec.is_rehearsal(self.state.answers.get(_CAST, {}))
 
     def continue_from(self, setup_file: SetupFile, state: SetupState) -> None:
         """Continues from a state. Raises BadSettings, with every problem, if an answer in it can't be taken."""
@@ -294,9 +294,9 @@ class SetupBase:
     def cost_outlook(self) -> str:
         """The expected cost and time of the debate, in a sentence; empty if they are unknown."""
         cast = self.state.answers[_CAST]
-        if calls_nothing(cast) and not self.rehearses:
+        if calls_nothing(cast) and not self.is_rehearsal:
             return self.texts.messages["free"]
-        key = "rehearses" if self.rehearses else "takes"
+        key = "rehearses" if self.is_rehearsal else "takes"
         try:
             return self.texts.messages[key].format(
                 estimate=estimate_debate(start.make_opened(self.settings())).sentence()

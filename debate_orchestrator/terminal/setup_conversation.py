@@ -106,7 +106,7 @@ class SetupConversation(SetupBase):
 
     def _answers_used(self, state: SetupState) -> dict[str, Any]:
         """The answers with an effect here: a rehearsal calls nothing that a file names, so needs no consent."""
-        return {key: value for key, value in state.answers.items() if not (key == _CAST and self.rehearse)}
+        return {key: value for key, value in state.answers.items() if not (key == _CAST and self.calls_no_models)}
 
     def calls(self) -> tuple[Risk, ...]:
         """The paid calls that the person wants, of the models that they named or consented to."""
@@ -163,7 +163,7 @@ class SetupConversation(SetupBase):
         progress, answers = self.state.progress, self.state.answers
         answered = {
             "topic": bool(progress.topics),
-            _CAST: _CAST in answers and not self.rehearse,  # a rehearsal asks nothing there
+            _CAST: _CAST in answers and not self.calls_no_models,  # a rehearsal asks nothing there
             "positions_ok": progress.positions_ok,
             _CONTEXT: _CONTEXT in answers,
         }
@@ -225,7 +225,7 @@ class SetupConversation(SetupBase):
     def _plain_positions(self) -> dict[str, str]:
         """The positions on the topic that are made without a model; empty if the person has to word them."""
         topic = str(self.state.answers.get("topic", ""))
-        return positions_without_model(topic, self.setup_questions.format.sides, rehearsal=self.rehearses)
+        return positions_without_model(topic, self.setup_questions.format.sides, rehearsal=self.is_rehearsal)
 
     def _step(self, key: str) -> None:
         if key.startswith("setup."):
@@ -244,14 +244,14 @@ class SetupConversation(SetupBase):
     def _choose_cast(self) -> None:
         """Asks who fills the seats; a rehearsal takes the models that the debate would have by default."""
         current_cast = self.state.answers.get(_CAST, {})
-        if self.rehearse:
+        if self.calls_no_models:
             best = self.find_models().default_if_keyed
             cast = cast_of(self.setup_questions.format, lambda seat: best[seat]) | current_cast
         else:
             cast = CastQuestions(self).choose()
             cast |= {MODERATOR: current_cast[MODERATOR]} if MODERATOR in current_cast else {}
         self.state = with_progress(with_answers(self.state, "user", cast=cast), seats_answered=None)
-        if not self.rehearses and has_placeholders(self.state.answers.get("positions", {})):
+        if not self.is_rehearsal and has_placeholders(self.state.answers.get("positions", {})):
             self.state = with_progress(without_answers(self.state, "positions"), positions=None, positions_ok=False)
 
     def _ask(self, key: str) -> None:

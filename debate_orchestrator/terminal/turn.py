@@ -16,7 +16,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.prompting.briefs import Brief, positions_shown
-from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint
+from debate_orchestrator.prompting.forms import FieldPath, FormQuestion, hint
 from debate_orchestrator.prompting.person_turns import (
     ALL_ASKED,
     Document,

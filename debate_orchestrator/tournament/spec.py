@@ -214,7 +214,7 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
     problems = []
     if name not in (spec, model_spec.without_rehearse(spec)) and not _NAME.fullmatch(name):
         problems.append(f"{short_repr(name)} {_NO_NAME}.")
-    if model_spec.speaker(spec) in ("host", "person", "clerk"):
+    if model_spec.occupant_kind(spec) in ("host", "person", "clerk"):
         return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
     problem = cast_providers.spec_problem(spec, "a")
     return [*problems, problem] if problem else problems

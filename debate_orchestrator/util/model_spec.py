@@ -14,13 +14,13 @@ FETCH, OFFLINE = "fetch", "offline"
 MAX_COMMAND_LENGTH = 500
 """Characters that a program's command line may have, so that the person who is asked about it can read it."""
 
-Speaker = Literal["model", "program", "host", "person", "recording", "stand-in", "clerk"]
-"""The kind of speaker in a seat. A clerk only looks up pages."""
-_SPEAKERS: dict[str, Speaker] = {
+OccupantKind = Literal["model", "program", "host", "person", "recording", "stand-in", "clerk"]
+"""The kind of occupant of a seat. A clerk only looks up pages."""
+_OCCUPANTS: dict[str, OccupantKind] = {
     COMMAND: "program", HOST: "host", HUMAN: "person", REPLAY: "recording", REHEARSE: "stand-in",
     FETCH: "clerk", OFFLINE: "clerk",
 }  # fmt: skip
-"""Kind of spec to its speaker. Every other kind is a server of models."""
+"""Kind of spec to that of its occupant. Every other kind is a server of models."""
 _RESELLERS = ("openrouter", "ollama")
 """Kinds that serve the models of many vendors. `vendor` says how each names the vendor of a model."""
 _VENDORS = {
@@ -48,14 +48,14 @@ def rest(spec: str) -> str:
     return spec.partition(":")[2]
 
 
-def speaker(spec: str) -> Speaker:
-    """The kind of speaker in a seat with this spec."""
-    return _SPEAKERS.get(kind(spec), "model")
+def occupant_kind(spec: str) -> OccupantKind:
+    """The kind of occupant of a seat with this spec."""
+    return _OCCUPANTS.get(kind(spec), "model")
 
 
 def is_called(spec: str) -> bool:
     """Whether a model or a program is called, which may cost money."""
-    return speaker(spec) in ("model", "program")
+    return occupant_kind(spec) in ("model", "program")
 
 
 def specs_of(cast: Mapping[str, Any]) -> list[str]:
@@ -88,7 +88,7 @@ def server(spec: str) -> str:
 def answered_spec(spec: str, name: str | None) -> str | None:
     """The spec of the model that answered by the word of its server, of the same kind and at the same address; None if
     the name tells nothing, and of a program."""
-    if name is None or speaker(spec) != "model" or _PLACEHOLDER.fullmatch(name):
+    if name is None or occupant_kind(spec) != "model" or _PLACEHOLDER.fullmatch(name):
         return None
     _, address = split_address(rest(spec))
     return f"{kind(spec)}:{name}" if address is None else f"{kind(spec)}:{name}@{address}"

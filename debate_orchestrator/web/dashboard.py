@@ -25,7 +25,7 @@ from debate_orchestrator.engine.library import find_risks
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.reports import filing
+from debate_orchestrator.reports import review_files
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
@@ -173,7 +173,7 @@ class Dashboard:
                 "status": blocks.status(debate, running=running, stopping=stopping, problems=problems),
                 "reviewers": [
                     (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
-                    for reviewer, filed in filing.reviewer_names(DebateFiles.of_journal(path).ballots)
+                    for reviewer, filed in review_files.reviewer_names(DebateFiles.of_journal(path).ballots)
                 ],
                 **self._values(debate, linked),
             }

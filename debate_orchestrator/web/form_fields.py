@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.shape import Shape, ShapeContext
-from debate_orchestrator.prompting import fields
+from debate_orchestrator.prompting import forms
 from debate_orchestrator.prompting.person_turns import question_label, side_meanings
 from debate_orchestrator.util.errors import BadReply
 
@@ -38,11 +38,11 @@ def questions(
     shape_context: ShapeContext,
     format: Format,
     positions: Mapping[str, str],
-    typed_answers: Mapping[fields.FieldPath, str],
+    typed_answers: Mapping[forms.FieldPath, str],
     *,
     with_problems: bool,
-    computed: Mapping[fields.FieldPath, str] = MappingProxyType({}),
-    wording_of: Callable[[fields.FormQuestion], tuple[str, str]] | None = None,
+    computed: Mapping[forms.FieldPath, str] = MappingProxyType({}),
+    wording_of: Callable[[forms.FormQuestion], tuple[str, str]] | None = None,
 ) -> list[ReplyField]:
     """The fields, as far as they are known from the `typed_answers`, and `with_problems` of these if wanted, with
     the `positions` that are shown for the sides. What is `computed` is not asked for. `wording_of` gives the label of a
@@ -50,8 +50,8 @@ def questions(
     meanings = side_meanings(format, positions)
     reply_fields: list[ReplyField] = []
     in_lines = _with_issue_lines(typed_answers, shape_context)
-    full = fields.with_defaults(shape, shape_context, {**in_lines, **computed})
-    for question in fields.form_questions(shape, shape_context, full):
+    full = forms.with_defaults(shape, shape_context, {**in_lines, **computed})
+    for question in forms.form_questions(shape, shape_context, full):
         if question.field_path in computed:
             continue
         label, about = wording_of(question) if wording_of is not None else _wording(question, shape_context, format)
@@ -73,7 +73,7 @@ def questions(
     return reply_fields
 
 
-def _wording(question: fields.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:
+def _wording(question: forms.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:
     """The label of a field and what it is about: what is asked for, before the name that problems have for it."""
     name = question_label(question, shape_context, format)
     if not question.about or question.field.kind == "scores" or question.field.per_issue:
@@ -83,9 +83,9 @@ def _wording(question: fields.FormQuestion, shape_context: ShapeContext, format:
 
 def _of_each_issue(
     field: ReplyField,
-    question: fields.FormQuestion,
+    question: forms.FormQuestion,
     shape_context: ShapeContext,
-    typed_answers: Mapping[fields.FieldPath, str],
+    typed_answers: Mapping[forms.FieldPath, str],
 ) -> Iterator[ReplyField]:
     """A field to choose in for every issue, in place of a line of choices."""
     for issue in shape_context.issues:
@@ -101,8 +101,8 @@ def _of_each_issue(
 
 
 def _with_issue_lines(
-    typed_answers: Mapping[fields.FieldPath, str], shape_context: ShapeContext
-) -> dict[fields.FieldPath, str]:
+    typed_answers: Mapping[forms.FieldPath, str], shape_context: ShapeContext
+) -> dict[forms.FieldPath, str]:
     """The typed values, with the choices for all issues as the line of choices that a form has for them."""
     lines = {
         field_path: text for field_path, text in typed_answers.items() if field_path[-1] not in shape_context.issues
@@ -112,40 +112,40 @@ def _with_issue_lines(
     return lines
 
 
-def _hint(question: fields.FormQuestion, shape_context: ShapeContext) -> str:
+def _hint(question: forms.FormQuestion, shape_context: ShapeContext) -> str:
     takes_several = question.field.kind in ("choices", "turns")
-    expected = fields.typed_hint(question, shape_context) or ("choose one or more" if takes_several else "choose one")
+    expected = forms.typed_hint(question, shape_context) or ("choose one or more" if takes_several else "choose one")
     if question.ends:
         return f"{expected}; leave it empty to end the list"
     return f"{expected}; leave it empty for none" if question.may_be_empty else expected
 
 
 def _problem(
-    question: fields.FormQuestion, shape_context: ShapeContext, typed_answers: Mapping[fields.FieldPath, str]
+    question: forms.FormQuestion, shape_context: ShapeContext, typed_answers: Mapping[forms.FieldPath, str]
 ) -> str:
     """The problem with an answer; empty if it is valid, or if none is needed."""
     if question.field_path not in typed_answers and question.default is not None:
         return ""
     text = typed_answers.get(question.field_path, "")
     try:
-        fields.parse_answer(question, shape_context, text)
+        forms.parse_answer(question, shape_context, text)
     except BadReply as error:
         return " ".join(error.problems) if text else "An answer is needed here."
     return ""
 
 
 def value(
-    shape: Shape, shape_context: ShapeContext, typed_answers: Mapping[fields.FieldPath, str]
+    shape: Shape, shape_context: ShapeContext, typed_answers: Mapping[forms.FieldPath, str]
 ) -> dict[str, Any] | None:
     """The structured value that was typed; None while something is missing."""
-    return fields.form_value(
+    return forms.form_value(
         shape,
         shape_context,
-        fields.with_defaults(shape, shape_context, _with_issue_lines(typed_answers, shape_context)),
+        forms.with_defaults(shape, shape_context, _with_issue_lines(typed_answers, shape_context)),
     )
 
 
-def typed_answers(form_data: Mapping[str, str]) -> dict[fields.FieldPath, str]:
+def typed_answers(form_data: Mapping[str, str]) -> dict[forms.FieldPath, str]:
     """The typed values by the paths of their fields. An empty field counts as not answered."""
     fields_by_name = {name: text for name, text in form_data.items() if name.startswith(_PREFIX) and text.strip()}
     return {tuple(name.removeprefix(_PREFIX).split("/")): text for name, text in fields_by_name.items()}

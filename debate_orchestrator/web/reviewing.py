@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse, Response
 
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting import fields
-from debate_orchestrator.reports import filing, reviews
+from debate_orchestrator.prompting import forms
+from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
@@ -84,7 +84,8 @@ class Reviews:
         name = self._reviewer(request, reviewed)
         if name and self._is_filed(reviewed, name):
             return self._page(request, reviewed, "filed", name=name)
-        if name and (draft := filing.read_draft(reviewed.folder, name, reviewed.digest)).get(filing.READ_KEY):
+        draft = review_files.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
+        if draft.get(review_files.READ_KEY):
             return self._reading(request, reviewed, draft, {}, [])
         return self._page(request, reviewed, "before", name=name)
 
@@ -128,7 +129,7 @@ class Reviews:
         if problems:
             raise BadFile(problems)
         name = normalized_name(reviewer)
-        if not filing.begin_review(reviewed.folder, ballot | {"reviewer": name, filing.READ_KEY: True}):
+        if not review_files.begin_review(reviewed.folder, ballot | {"reviewer": name, review_files.READ_KEY: True}):
             raise BadFile(
                 f"There is a review by {name} already. If it is yours, open the address that you got when you "
                 "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
@@ -139,26 +140,26 @@ class Reviews:
     def _file(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
         name = self._reviewer(request, reviewed)
-        draft = filing.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
+        draft = review_files.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
         if name and self._is_filed(reviewed, name):  # the form was sent twice
             return go_to(self._own_address(request, reviewed, name))
-        if not draft.get(filing.READ_KEY):
+        if not draft.get(review_files.READ_KEY):
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
-        answers = fields.form_value(
+        answers = forms.form_value(
             reviewed.form.parts(*_BALLOT_PARTS), reviewed.form.shape_context, form_fields.typed_answers(form_data)
         )
         if answers is None:
             problems = ["Some of it is missing: see below."]
             return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)
-        ballot = {key: value for key, value in draft.items() if key != filing.READ_KEY} | answers
+        ballot = {key: value for key, value in draft.items() if key != review_files.READ_KEY} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
         try:
             ballot = reviews.in_order(reviewed.form, ballot)
             reviews.checked_ballot(ballot, "ballot", reviewed.form, reviewed.entries)
-            filing.file_ballot(reviewed.folder, ballot)
+            review_files.file_ballot(reviewed.folder, ballot)
         except BadFile as error:
             if self._is_filed(reviewed, name):  # at the same time
                 return go_to(self._own_address(request, reviewed, name))
@@ -179,7 +180,7 @@ class Reviews:
         empty_reason = {("why",): ""} if problems else {}  # an empty reason is a problem too
         answers, format = empty_reason | form_fields.typed_answers(form_data), form.debate.format
 
-        def wording_of(question: fields.FormQuestion) -> tuple[str, str]:
+        def wording_of(question: forms.FormQuestion) -> tuple[str, str]:
             wording = reviews.question_text(form, question.field_path, question.about)
             return wording.text, wording.help
 

@@ -45,23 +45,23 @@ _MAX_HEAD_SIZE = 16_384
 
 
 def serve(
-    port: int, more_hosts: Sequence[str], ready: Callable[[str], None], ending: Callable[[], None] = ignore
+    port: int, allowed_hosts: Sequence[str], ready: Callable[[str], None], ending: Callable[[], None] = ignore
 ) -> None:
-    """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
-    under which a proxy passes requests on.
+    """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `allowed_hosts` are
+    names under which a proxy passes requests on.
     `ready` gets the address of the dashboard with its token, once it is served; `ending` is called when the end begins.
     Raises BadSettings where the port is taken."""
     served_debates, tokens = ServedDebates(), load_access_tokens()
     with _listening_socket(port) as listening_socket:
         port = listening_socket.getsockname()[1]
-        app = create_app(tokens, _hosts(port, more_hosts), served_debates)
+        app = create_app(tokens, _hosts(port, allowed_hosts), served_debates)
         ready(f"http://{LOOPBACK}:{port}{DASHBOARD}{tokens.dashboard}/")
         _run(app, listening_socket, served_debates, served_debates.shutdown, ending)
 
 
 def serve_public(
     port: int,
-    more_hosts: Sequence[str],
+    allowed_hosts: Sequence[str],
     rules: SiteRules,
     ready: Callable[[str], None],
     ending: Callable[[], None] = ignore,
@@ -71,20 +71,20 @@ def serve_public(
     site = Site(rules, log_line)
     with _listening_socket(port) as listening_socket:
         port = listening_socket.getsockname()[1]
-        app = views.create_app(site, _hosts(port, more_hosts))
+        app = views.create_app(site, _hosts(port, allowed_hosts))
         ready(f"http://{LOOPBACK}:{port}/")
         _run(app, listening_socket, site.served_debates, site.shutdown, ending)
 
 
-def _hosts(port: int, more_hosts: Sequence[str]) -> list[str]:
+def _hosts(port: int, allowed_hosts: Sequence[str]) -> list[str]:
     """The values of the Host header that are this server's. Raises BadSettings for a name that no browser sends."""
-    for host in more_hosts:
+    for host in allowed_hosts:
         name = re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?)(?::(\d{1,5}))?", host, re.ASCII | re.I)
         if name is None or int(name[2] or 0) > 65_535:
             raise BadSettings(
                 f"{short_repr(host)} is not the name of a host.", hint="only the name: debate.example.org"
             )
-    return [f"{LOOPBACK}:{port}", f"localhost:{port}", *more_hosts]
+    return [f"{LOOPBACK}:{port}", f"localhost:{port}", *allowed_hosts]
 
 
 @contextmanager

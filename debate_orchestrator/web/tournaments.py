@@ -75,7 +75,7 @@ class ModelResults(NamedTuple):
         return self.won + self.lost + self.tied
 
     @property
-    def rate(self) -> float | None:
+    def win_share(self) -> float | None:
         """The share of games won, a tie being half of one."""
         return (self.won + self.tied / 2) / self.games if self.games else None
 
@@ -128,7 +128,7 @@ def standings(debate_rows: Sequence[DebateRow], model_games: Iterable[Game]) -> 
     ratings = {row.model: row.rating for row in elo(debate_rows)}
     results = _results((game.model, game) for game in model_games)
     of_models = [ModelResults(model, ratings.get(model), *counts) for model, counts in results.items()]
-    return sorted(of_models, key=lambda one: (-(one.rating or 0.0), -(one.rate or 0.0), one.model))
+    return sorted(of_models, key=lambda one: (-(one.rating or 0.0), -(one.win_share or 0.0), one.model))
 
 
 def head_to_head(model_games: Iterable[Game]) -> dict[tuple[str, str], ModelResults]:
@@ -234,7 +234,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     models = [results.model for results in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
     chosen_games = games(debate_rows, filters) if by_game else ()
-    debates = list({game.debate.id: game.debate for game in chosen_games}.values()) if by_game else debate_rows
+    listed = list({game.debate.id: game.debate for game in chosen_games}.values()) if by_game else debate_rows
     selected = filters._asdict()
     filter_options = {
         name: [value for n, value in enumerate(values) if n < _MAX_ROWS or value == selected[name]]
@@ -256,11 +256,11 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MAX_MODELS else [],
         "pairs": head_to_head(model_games),
-        "debates": debates[:_MAX_LISTED],
-        "count": len(debates),
+        "debates": listed[:_MAX_LISTED],
+        "count": len(listed),
         "file_names": {}
         if is_imported(folder)
-        else {row.id: name for row in debates[:_MAX_LISTED] if (name := _file_name(folder, row.id))},
+        else {row.id: name for row in listed[:_MAX_LISTED] if (name := _file_name(folder, row.id))},
         "notes": rows.all_notes(),
         "link": link,
     }

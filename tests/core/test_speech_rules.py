@@ -75,7 +75,7 @@ def test_private_reasoning_is_never_heard() -> None:
     for text, said in WITH_WORKING:
         made = on_text(text)
         assert "SECRET" not in made.text, text
-        assert (made.text.split(), made.private) == (said.split(), True), text
+        assert (made.text.split(), made.had_private) == (said.split(), True), text
 
 
 @many

@@ -69,7 +69,7 @@ def served(
     environment["BROWSER"] = browser
     command = [sys.executable, "-m", "debate_orchestrator", "serve", "--port", str(port)]
     command += [] if browser else ["--no-browser"]
-    command += ["--host", host] if host else []
+    command += ["--allowed-host", host] if host else []
     server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         with within(STARTING):

@@ -17,8 +17,9 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import budget, format_check, start
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import cast_providers, pricing
+from debate_orchestrator.setup import risks as setup_risks
 from debate_orchestrator.setup.answers import make_settings
-from debate_orchestrator.setup.risks import Risk, of_prompts, of_settings
+from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError, short_repr, suggest
 
@@ -77,7 +78,9 @@ class Offer(OfferFields):
         }
         same_settings = offered.settings.model_copy(update={**chosen, "max_cost": opened.settings.max_cost})
         is_same_format = offered.format.model_dump_json() == opened.format.model_dump_json()
-        is_shipped = offered.format.name == opened.format.name and not any(of_prompts(opened.format, opened.templates))
+        is_shipped = offered.format.name == opened.format.name and not any(
+            setup_risks.of_prompts(opened.format, opened.templates)
+        )
         max_cost = settings.max_cost
         return (
             opened.settings == same_settings
@@ -172,7 +175,11 @@ def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer 
     answers |= {"issues": trial_settings.issues, "brief": trial_settings.brief}  # off with a stand-in as rapporteur
     offer_problems = _money(trial_settings, free=fields.free)
     if people := sorted(
-        {spec for spec in model_spec.specs_of(trial_settings.cast) if model_spec.speaker(spec) in ("person", "host")}
+        {
+            spec
+            for spec in model_spec.specs_of(trial_settings.cast)
+            if model_spec.occupant_kind(spec) in ("person", "host")
+        }
     ):
         offer_problems.append(f"cast: {' and '.join(people)} can't take a seat in a public debate.")
     problems += [f"offers.{name}.{problem}" for problem in offer_problems]
@@ -216,7 +223,10 @@ def risks_of(content: Mapping[str, Any]) -> tuple[Risk, ...]:
     risks: dict[str, Risk] = {}
     for offer in offers.values() if isinstance(offers, Mapping) else ():
         if isinstance(offer, Mapping):
-            risks |= {risk.digest: risk for risk in of_settings({name: offer.get(name) for name in ("cast", "format")})}
+            risks |= {
+                risk.digest: risk
+                for risk in setup_risks.of_settings({name: offer.get(name) for name in ("cast", "format")})
+            }
     for key in ("screening", "moderation"):
         if isinstance(program := content.get(key), str) and program:
             risk = Risk(kind="program", where=key, what=program, folder=os.getcwd())

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext, json_schema
 from debate_orchestrator.formats import loader
-from debate_orchestrator.prompting import fields
-from debate_orchestrator.prompting.fields import WHETHER_ANY, FieldPath, FormQuestion
+from debate_orchestrator.prompting import forms
+from debate_orchestrator.prompting.forms import WHETHER_ANY, FieldPath, FormQuestion
 from debate_orchestrator.util.errors import BadReply
 
 CONTEXT = ShapeContext(
@@ -72,27 +72,27 @@ def test_what_was_filled_in_will_do(data: st.DataObject, shape: Shape) -> None:
     shape has nothing to say; and whatever answer is taken alone is one that the check lets pass."""
     entered: dict[FieldPath, str] = {}
     for _ in range(60):
-        questions = fields.form_questions(shape, CONTEXT, entered)
+        questions = forms.form_questions(shape, CONTEXT, entered)
         missing = [question for question in questions if not answered(question, entered)]
         again = not missing or data.draw(st.integers(0, 20)) == 0
         question = data.draw(st.sampled_from(questions)) if again else missing[0]
         said = data.draw(SAID)
         try:
-            fields.parse_answer(question, CONTEXT, said)
+            forms.parse_answer(question, CONTEXT, said)
         except BadReply as error:
             assert error.problems
             continue
         entered[question.field_path] = said
-        if (value := fields.form_value(shape, CONTEXT, entered)) is not None:
+        if (value := forms.form_value(shape, CONTEXT, entered)) is not None:
             assert check(shape, value, CONTEXT) == []
-            assert all(answered(question, entered) for question in fields.form_questions(shape, CONTEXT, entered))
+            assert all(answered(question, entered) for question in forms.form_questions(shape, CONTEXT, entered))
 
 
 def answered(question: FormQuestion, entered: Mapping[FieldPath, str]) -> bool:
     try:
         return (
             question.field_path in entered
-            and fields.parse_answer(question, CONTEXT, entered[question.field_path]) is not entered
+            and forms.parse_answer(question, CONTEXT, entered[question.field_path]) is not entered
         )
     except BadReply:
         return False
@@ -105,7 +105,7 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
     good |= {"choices": "1", "turns": "1", "scores": "1 1"}
     entered: dict[FieldPath, str] = {}
     while missing := [
-        question for question in fields.form_questions(shape, CONTEXT, entered) if not answered(question, entered)
+        question for question in forms.form_questions(shape, CONTEXT, entered) if not answered(question, entered)
     ]:
         question = missing[0]
         yes = (
@@ -115,10 +115,10 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
         )
         said = "yes" if question.field.kind == "boolean" and yes else good[question.field.kind]
         said = "" if question.may_be_empty and (question.ends or question.field.kind == "text") and not yes else said
-        fields.parse_answer(question, CONTEXT, said)
+        forms.parse_answer(question, CONTEXT, said)
         entered[question.field_path] = said
 
-    value = fields.form_value(shape, CONTEXT, entered)
+    value = forms.form_value(shape, CONTEXT, entered)
     assert value is not None
     assert check(shape, value, CONTEXT) == []
 
@@ -127,7 +127,7 @@ def test_every_shape_that_ships_has_a_form() -> None:
     """The first questions of every shipped shape are in the order of its fields, and all of it can be asked for."""
     for name in ("adversarial", "panel", "claim", "question"):
         for shape in loader.load(name).shapes.values():
-            assert fields.form_questions(shape, CONTEXT, {}), name
+            assert forms.form_questions(shape, CONTEXT, {}), name
 
 
 TYPED_ANSWERS = [
@@ -157,7 +157,7 @@ TYPED_ANSWERS = [
 def test_what_an_answer_means() -> None:
     """Answers are taken by name, by number, and by a beginning that is the only one."""
     for question, text, value in TYPED_ANSWERS:
-        assert fields.parse_answer(question, CONTEXT, text) == value, question
+        assert forms.parse_answer(question, CONTEXT, text) == value, question
 
 
 REFUSED_ANSWERS = [
@@ -182,12 +182,12 @@ def test_what_will_not_do() -> None:
     """What is invalid is reported, with what is expected."""
     for question, text, said in REFUSED_ANSWERS:
         with pytest.raises(BadReply, match=said):
-            fields.parse_answer(question, CONTEXT, text)
+            forms.parse_answer(question, CONTEXT, text)
 
 
 def places(shape: Shape, **entered: str) -> list[str]:
     given = {tuple(name.split("__")): text for name, text in entered.items()}
-    return ["/".join(question.field_path) for question in fields.form_questions(shape, CONTEXT, given)]
+    return ["/".join(question.field_path) for question in forms.form_questions(shape, CONTEXT, given)]
 
 
 def test_fields_that_depend_on_others() -> None:
@@ -198,23 +198,23 @@ def test_fields_that_depend_on_others() -> None:
     assert places(shape) == ["sure"]
     assert places(shape, sure="yes") == ["why", "sure"]
     entered: dict[FieldPath, str] = {("sure",): "yes", ("why",): "So."}
-    assert fields.form_value(shape, CONTEXT, entered) == {"why": "So.", "sure": True}
-    assert fields.form_value(shape, CONTEXT, entered | {("sure",): "no"}) == {"why": None, "sure": False}
-    assert fields.form_value(shape, CONTEXT, entered | {("sure",): "yes"}) == {"why": "So.", "sure": True}
+    assert forms.form_value(shape, CONTEXT, entered) == {"why": "So.", "sure": True}
+    assert forms.form_value(shape, CONTEXT, entered | {("sure",): "no"}) == {"why": None, "sure": False}
+    assert forms.form_value(shape, CONTEXT, entered | {("sure",): "yes"}) == {"why": "So.", "sure": True}
 
 
 def test_scores() -> None:
     """The scores of a side are one line of numbers, each on its own scale; what is wrong is reported by criterion."""
     shape: Shape = {"scores": Field(kind="scores")}
-    first, second = fields.form_questions(shape, CONTEXT, {})
+    first, second = forms.form_questions(shape, CONTEXT, {})
 
     assert (first.field_path, second.field_path) == (("scores", "a"), ("scores", "b"))
-    assert fields.parse_answer(first, CONTEXT, "7, 0.5") == {"depth": 7, "wit": 0.5}
-    assert fields.form_value(shape, CONTEXT, {first.field_path: "7 1"}) is None
+    assert forms.parse_answer(first, CONTEXT, "7, 0.5") == {"depth": 7, "wit": 0.5}
+    assert forms.form_value(shape, CONTEXT, {first.field_path: "7 1"}) is None
     with pytest.raises(BadReply, match=r"^wit: 7 is not a number from 0 to 1"):
-        fields.parse_answer(second, CONTEXT, "7 7")
+        forms.parse_answer(second, CONTEXT, "7 7")
     with pytest.raises(BadReply, match="2 numbers are needed, one for each of: depth, wit"):
-        fields.parse_answer(second, CONTEXT, "7")
+        forms.parse_answer(second, CONTEXT, "7")
 
 
 def test_a_short_form_asks_what_only_a_person_knows() -> None:
@@ -224,16 +224,16 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
         shape = loader.load(name).shapes.get(reply)
         if shape is None:
             continue
-        every = fields.form_questions(shape, CONTEXT, {})
-        asked = fields.short_form_questions(every)
+        every = forms.form_questions(shape, CONTEXT, {})
+        asked = forms.short_form_questions(every)
         entered = {
             question.field_path: {"scores": "7 1", "text": "So."}.get(question.field.kind, "1") for question in asked
         }
-        full = fields.with_defaults(shape, CONTEXT, entered)
+        full = forms.with_defaults(shape, CONTEXT, entered)
 
-        assert len(asked) <= fields.MAX_ASKED, name
+        assert len(asked) <= forms.MAX_ASKED, name
         assert all(question in asked for question in every if question.default is None), name
-        value = fields.form_value(shape, CONTEXT, full)
+        value = forms.form_value(shape, CONTEXT, full)
         assert value is not None and check(shape, value, CONTEXT) == [], name
 
 
@@ -245,17 +245,17 @@ def test_lists() -> None:
     rows: Shape = {"rows": Field(kind="list", fields={"claim": Field(kind="text", optional=True)})}
 
     assert places(texts, open__1="one") == ["open/1", "open/2"]
-    assert fields.form_value(texts, CONTEXT, {("open", "1"): "one", ("open", "2"): ""}) == {"open": ["one"]}
+    assert forms.form_value(texts, CONTEXT, {("open", "1"): "one", ("open", "2"): ""}) == {"open": ["one"]}
     assert places(pairs) == places(pairs, rows__1__claim="") == ["rows/1/claim"]
     assert places(pairs, rows__1__claim="So.") == ["rows/1/claim", "rows/1/sure"]
     one = {("rows", "1", "claim"): "So.", ("rows", "1", "sure"): "no", ("rows", "2", "claim"): ""}
-    assert fields.form_value(pairs, CONTEXT, one) == {"rows": [{"claim": "So.", "sure": False}]}
+    assert forms.form_value(pairs, CONTEXT, one) == {"rows": [{"claim": "So.", "sure": False}]}
     gate = f"rows__1__{WHETHER_ANY}"
     assert places(rows) == [f"rows/1/{WHETHER_ANY}"]
     assert places(rows, **{gate: "yes"}) == [f"rows/1/{WHETHER_ANY}", "rows/1/claim"]
     filled = {gate: "yes", "rows__1__claim": "It is."}
     assert places(rows, **filled)[-1] == f"rows/2/{WHETHER_ANY}"
-    assert fields.form_value(rows, CONTEXT, {("rows", "1", WHETHER_ANY): "no"}) == {"rows": []}
+    assert forms.form_value(rows, CONTEXT, {("rows", "1", WHETHER_ANY): "no"}) == {"rows": []}
 
 
 def test_labels() -> None:
@@ -265,8 +265,8 @@ def test_labels() -> None:
 
     def labels(shape: Shape, entered: Mapping[FieldPath, str] = MappingProxyType({})) -> list[str]:
         return [
-            fields.label(question, lambda part: names.get(part, ""))
-            for question in fields.form_questions(shape, CONTEXT, entered)
+            forms.label(question, lambda part: names.get(part, ""))
+            for question in forms.form_questions(shape, CONTEXT, entered)
         ]
 
     claim = {("unsupported_claims", "1", "seat"): "a", ("unsupported_claims", "1", "claim"): "So."}
@@ -287,9 +287,9 @@ def test_a_field_is_called_as_its_format_says() -> None:
         "rounds": Field(kind="text", about=about),
         "seat": Field(kind="text", title="Chair", about="who sits there", null_when="if none does", optional=True),
     }
-    first, second = fields.form_questions(shape, CONTEXT, {})
+    first, second = forms.form_questions(shape, CONTEXT, {})
 
-    assert [fields.label(question, lambda part: "") for question in (first, second)] == ["Rounds", "Chair"]
+    assert [forms.label(question, lambda part: "") for question in (first, second)] == ["Rounds", "Chair"]
     assert (first.about, second.about) == (about, "who sits there")
     described = json_schema(shape, CONTEXT)["properties"]
     assert [described[name]["description"] for name in shape] == [about, "who sits there; null if none does"]
