@@ -73,14 +73,18 @@ def test_the_topic(above: str, topic: str | None) -> None:
 
 
 def test_rounds() -> None:
-    """Headings above the speakers' number the rounds; what else they say is not a speech."""
+    """Headings above the speakers' number the rounds; a note names the others."""
     text = (
-        "# T\n\n## **Round 1: Opening**\n\n## Opening Statements\n\n### Pro\n\n1\n\n### Pro\n\n2\n\n### Con\n\n3\n\n"
-        "## Round 2 of 2\n\n### Con\n\n4\n"
+        "# T\n\n## Introduction\n\n## **Round 1: Opening**\n\n## 1. Opening\n\n### Pro\n\n1\n\n### Pro\n\n2\n\n"
+        "### Con\n\n3\n\n## Round 2 of 2\n\n### Con\n\n4\n"
     )
-    found = [(speech.side, speech.round) for speech in parse(text, "x.md").speeches]
+    found = parse(text, "x.md")
 
-    assert found == [("a", 1), ("a", 1), ("b", 1), ("b", 2)]
+    assert [(one.side, one.round, one.text) for one in found.speeches] == [
+        ("a", 1, "1"), ("a", 1, "2"), ("b", 1, "3"), ("b", 2, "4")
+    ]  # fmt: skip
+    assert found.notes == ("Headings that judges did not read: 'Introduction', '1. Opening'.",)
+    assert parse(f"## Round One\n{PRO_CON}## Closing Remarks\n{PRO_CON}", "x.md").rounds == 2
 
 
 @pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n")])
@@ -97,6 +101,8 @@ def test_rounds() -> None:
         "Bo is right: never.", "**No.**", "#### Pros and cons", "No", "She said <b>so</b>: Bo (Con) is wrong.",
         "The cons: they are dear.", "\u10d1\u10dd: so.", "B\u4eba: so.", "Bo... so.",
         "Two came - Bo - and left: so.", "Of 24 dogs one barks, but Bo: never.", "Bo 3.5 is better.",
+        "In 2024 Bo - my uncle - left.", "See Smith (2019), Bo: A Life.", "As I said (twice) Bo: no", "Version 3 - Bo",
+        "To sum up: Bo - my uncle - left.", "At 10:32 Bo: no.", "PM Bo: no.", "Bo 3:16 is clear.", "Answer Bo: so.",
         "   <div>\nso\n</div>", "<!-- a note\n\nof hers -->",
         "<div>\n#cheap\n</div>",
     ],
@@ -149,11 +155,9 @@ LABELS = [
     "12:04 PM - Bo: It is so.",
     "[12/03/2024, 10:32:11 a.m.] Bo: It is so.",
     "Mar 12, 10:32 Bo: It is so.",
-    "Round two: Bo: It is so.",
-    "Final rebuttal - Bo: It is so.",
-    "Next speaker: Bo",
     "Bo [10:32]: It is so.",
     "Bo (Con) 10:32 AM",
+    "Monday, 12 March 2024 10h32 | Bo: It is so.",
     "###Bo (Con)",
     "#### Bo (Con)",
     "#### Other (Con)",
@@ -263,6 +267,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("**FOR:** x\n\n**AGAINST:** y\n", "'**FOR:** x' is above"),
         ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no side"),
         (f"{PRO_CON}### Moderator: Pro gave up\n", "line 9: 'Moderator: Pro gave up' names no side and no round"),
+        (f"{PRO_CON}## Applause", "line 9: 'Applause' names no side and no round"),
         (f"# T\n{PRO_CON}# U\n{PRO_CON}", "line 10: 'U' names no side and no round"),
         (f"**Topic:** T\n**Topic:** U\n{PRO_CON}", "line 2: '**Topic:** U' is above"),
         (f"{PRO_CON}### Hepatitis (B)\n\nz", "'Hepatitis' and 'con' speak for the same side"),
@@ -373,6 +378,7 @@ def test_limits() -> None:
 
     assert parse(rounds(MAX_ROUNDS), "x.md").rounds == 50
     assert "51 rounds" in errors(rounds(51))
+    assert "line 201: 'x' names no side" in errors("## x\n" * (MAX_SPEECHES + 1) + rounds(1))
     assert "at most 50 rounds and 200 speeches" in errors("## Round 1\n" + "### Pro\nx\n### Con\ny\n" * MAX_SPEECHES)
 
 

@@ -73,7 +73,7 @@ class Transcript(FrozenModel):
     """A debate as it was written down."""
 
     topic: str | None
-    positions: dict[str, str]
+    positions: dict[str, str] = {}
     """Side to position, as far as the document gives them."""
     speakers: dict[str, str]
     """Side to the name of its speaker, as far as the document gives them."""
@@ -107,7 +107,7 @@ def parse(text: str, name: str) -> Transcript:
     problems: list[str] = []
     if _OWN_REPORT.match(text):
         problems.append("it was written by this program. Judge the journal of its debate instead.")
-        transcript = Transcript(topic=None, positions={}, speakers={}, speeches=())
+        transcript = Transcript(topic=None, speakers={}, speeches=())
     elif re.match(r"\s*(?:\{|\[\s*[\]{])", text):
         transcript = _parse_json(text, problems)
     else:
@@ -142,15 +142,17 @@ def _speech_problems(transcript: Transcript) -> Iterator[str]:
         yield f"its speeches are in the rounds {actual}. Number rounds from 1, in order, with a speech in each."
 
 
-def _numbered(speeches: list[TranscriptSpeech]) -> list[TranscriptSpeech]:
-    """Speeches without rounds, with them: a round begins where the first speaker speaks again after the other."""
+def _numbered(speeches: list[TranscriptSpeech]) -> tuple[TranscriptSpeech, ...]:
+    """Speeches, if none has a round, with them: a round begins where the first speaker speaks again after the other."""
+    if any(speech.round for speech in speeches):
+        return tuple(speeches)
     numbered, number, seats = list[TranscriptSpeech](), 1, set[str]()
     for speech in speeches:
         if speech.side == speeches[0].side and len(seats) > 1:
             number, seats = number + 1, set()
         seats.add(speech.side)
         numbered.append(speech.model_copy(update={"round": number}))
-    return numbered
+    return tuple(numbered)
 
 
 # Who speaks
@@ -221,14 +223,15 @@ _QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
 _NAME_END = re.compile(
     "[:\u2806\u2982\ua6f4\u02d0\u02f8\u205a\u2236\ua4fd\ua789\u05c3]|(?<=[a-z0-9\ua4d0])[\u1361\u17c8\u1804\u0589\u0703\u0704\u0903\u0a83\u16ec\u1803\u1809]"
     "|(?<!\\.)\\.\\.(?!\\.)|[\u2012-\u2015\u2e3a\u2e3b]|\\s[-~]+\\s"
-    "|[\\s\\[(,](?:\\d{4}-|\\d{1,2}:|\\d{1,2}/\\d{1,2}/)\\d"
+    "|[\\s\\[(,](?:\\d{4}-\\d\\d-|\\d{1,2}:|\\d{1,2}/\\d{1,2}/)[\\d:./, -]{1,20}(?:[ap]\\.?m\\.?)?[\\])]?"
+    "(?=\\s*(?:[:\u2012-\u2015]|-\\s|$))"
 )
-"""A colon or what looks like one, of which some are `..` in a normal form, a dash, or a time."""
+"""A colon or what looks like one, of which some are `..` in a normal form, a dash, or a time before one."""
 _BEFORE_NAME = re.compile(
-    r"(?:\b(?:\w*\d\w*|[ap]\.?m|reply|response|answer|rebuttal)|[:)\]|]"
-    r"|\s[-\u2010-\u2015]+(?=[^:\u2010-\u2015-]*:))\W+"
+    r"\W*(?:(?:(?:jan|feb|ma[ry]|apr|ju[nl]|aug|sep|oct|nov|dec|\w{2,6}day)\w*\W{1,3})?\d\w*(?:\W{1,3}[ap]\.?m\b)?"
+    r"|(?:round|part|turn|speech|reply|response|answer|rebuttal)(?=\W{1,3}\d|\s?[:.)\u2010-\u2015-]))\W+"
 )
-"""The end of what may be before the name in a label: a time, a number, a word for a reply, words and a colon."""
+"""A number, of a time or a date perhaps, or a word such as `Reply` before the name in a label."""
 _MAX_BEFORE_NAME, _MAX_NAME = 60, 300
 """Characters of a line in which a name of a label begins, and of that name where it does not begin the line."""
 _BOXED_NAME = re.compile(r"\s*(?:\[([^\[\]]+)\](?![(\[])|([*_]{1,3})([^*_()]*\([^*_()]*\))\2)")
@@ -272,8 +275,10 @@ def _heads(line: str) -> Iterator[str]:
     """The beginnings of the lines that a reader sees of one, up to what may end a name, and a name in brackets."""
     for text in visible_lines(line):
         yield folded(_NAME_END.split(text, maxsplit=1)[0])
-        for before in _BEFORE_NAME.finditer(text, 0, _MAX_BEFORE_NAME):
-            yield folded(_NAME_END.split(text[before.end() : before.end() + _MAX_NAME], maxsplit=1)[0])
+        end = 0
+        while before := _BEFORE_NAME.match(text, end, _MAX_BEFORE_NAME):
+            end = before.end()
+            yield folded(_NAME_END.split(text[end : end + _MAX_NAME], maxsplit=1)[0])
     if boxed := _BOXED_NAME.match(line):
         yield folded(boxed[1] or boxed[3])
 
@@ -323,12 +328,7 @@ def _label_problems(place: str, first: int, text: str, labels: _Labels, advice: 
 _HEADING_LINE = re.compile(r"^ {0,3}#{1,6}[ \t]", re.MULTILINE)
 _TOPIC = re.compile(r"(?:\*\*)?topic:(?:\*\*)?\s+(\S.*)", re.IGNORECASE)
 _HORIZONTAL_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
-_ROUND = re.compile(
-    r"\W*(?:round\W+(\d{1,3})\b.*"
-    r"|(?:(?:opening|constructive|rebuttal|cross-examination|closing|final|statement|argument|speech)(?:e?s)?\W*)+)",
-    re.IGNORECASE,
-)
-"""The heading of a round, by its number or by words that say nothing else."""
+_ROUND = re.compile(r"\W*round\W+(\d{1,3})\b.*", re.IGNORECASE)
 
 
 class _Heading(NamedTuple):
@@ -380,11 +380,11 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     level = max(sides, key=lambda level: (sides[level], -level), default=6)  # a title may end in `(A)`
     headings = [heading for heading in headings if heading.level <= level]  # deeper ones belong to a speech
     topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
-    speeches, number = list[TranscriptSpeech](), 0
+    speeches, number, unread = list[TranscriptSpeech](), 0, list[str]()
     speakers = [speaker for heading in headings if heading.level == level and (speaker := _speaker(heading.text))]
     if len(speakers) > MAX_SPEECHES:  # before the work that each takes
         problems.append(_too_many(f"{len(speakers):,} speeches"))
-        return Transcript(topic=topic, positions={}, speakers={}, speeches=())
+        return Transcript(topic=topic, speakers={}, speeches=())
     labels = _Labels.of(speakers)
     advice = f"Begin a speech with {'#' * level}, or quote the line after `>`."
     for heading, following in pairwise([*headings, _Heading(len(lines), len(lines), 1, "")]):
@@ -401,12 +401,13 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
         elif any(map(str.strip, body)):
             problems.append(f"{location}: {name} has text below it and names no side.")
         elif match := _ROUND.fullmatch(heading.text):
-            number = int(match[1] or number)
+            number = int(match[1])
+        elif heading.level in (1, level) or heading is headings[-1] or len(unread) == MAX_SPEECHES:
+            problems.append(f"{location}: {name} names no side and no round. Leave it out. A file holds one debate.")
         else:
-            problems.append(f"{location}: {name} names no side and no round. Put more # before a heading in a speech.")
-    if not any(speech.round for speech in speeches):
-        speeches = _numbered(speeches)
-    return Transcript(topic=topic, positions={}, speakers=_names(speakers, problems), speeches=tuple(speeches))
+            unread.append(name)
+    notes = (f"Headings that judges did not read: {', '.join(dict.fromkeys(unread))}.",) if unread else ()
+    return Transcript(topic=topic, speakers=_names(speakers, problems), speeches=_numbered(speeches), notes=notes)
 
 
 def _read_above(lines: list[str], first: int, problems: list[str]) -> str | None:
@@ -476,6 +477,4 @@ def _parse_json(text: str, problems: list[str]) -> Transcript:
     advice = "Write each speech as an object of its own, or quote the line after `>`."
     for number, entry in enumerate(entries, start=1):
         problems += _label_problems(f"speech {number}, ", 1, entry.text, labels, advice)
-    if not any(speech.round for speech in speeches):
-        speeches = _numbered(speeches)
-    return Transcript(topic=None, positions={}, speakers=_names(speakers, problems), speeches=tuple(speeches))
+    return Transcript(topic=None, speakers=_names(speakers, problems), speeches=_numbered(speeches))
