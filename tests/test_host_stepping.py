@@ -222,7 +222,7 @@ def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str,
     (code,) = set(re.findall(rf"- {line} \[(\w+)\]", brief))
     Path("a.md").write_text(f"Dogs are loyal.\n\n{line} [BCDFGH]", encoding="utf-8")
     ran = debate("step", J, "--json", "1.opening.a=a.md")
-    remark = f'"{line}" does not count here: it concedes only with the code in the brief.'
+    remark = f'"{line}" does not count here: it concedes only with the code of its turn.'
     assert ran.json["accepted"][0]["remark"] == remark
     assert f"Researcher A (1.opening.a): {remark}" in ran.json["show"]
 
@@ -234,8 +234,8 @@ def test_a_line_counts_with_the_code_of_its_brief(debate: Run, opened: dict[str,
     ran = debate("step", J, "--json")
     assert "Researcher B conceded the debate (1.opening.b)." in ran.json["show"]
     report = build_report(read(J).entries)
-    assert [turn.ignored_line for turn in report.turns] == [remark, ""]
-    assert all(render_file(report, suffix).count("with the code in the brief.") == 1 for suffix in (".md", ".html"))
+    assert [turn.ignored_line_remark for turn in report.turns] == [remark, ""]
+    assert all(render_file(report, suffix).count("with the code of its turn.") == 1 for suffix in (".md", ".html"))
     assert "remark" not in ran.json["accepted"][0]
     briefs = [Path(later["brief"]).read_text(encoding="utf-8") for later in ran.json["turns"]]
     assert briefs and all(line in text and own not in text for text in briefs)

@@ -184,6 +184,7 @@ def test_a_person_judges_by_a_form(
     positions = list[str]()
     while not state().complete:
         if ": your turn" not in (page := stranger.get(link).text):
+            time.sleep(0.05)
             continue
         top, task = (re.search(rf"Researcher A argues{side}: (A \w+)", plain(page)) for side in ("", r" \(\w+\)"))
         assert top and task and top[1] == task[1] and "irrored" not in page

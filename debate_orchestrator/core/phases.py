@@ -244,10 +244,10 @@ class ReservedLines(FrozenModel):
         return ReservedLines(concede=f"{self.concede} [{code}]", decline=f"{self.decline} [{code}]")
 
     def remark(self, ignored: str, lacks_code: bool = False, other_lines: bool = False) -> str:
-        """The remark to a speaker whose reserved line does not count, or counts only with the code of its turn."""
+        """The remark on a reserved line that does not count, or that counts only with the code of its turn."""
         effect = "declines" if ignored == self.decline else "concedes"
         if lacks_code:
-            return f'"{ignored}" does not count here: it {effect} only with the code in the brief.'
+            return f'"{ignored}" does not count here: it {effect} only with the code of its turn.'
         if other_lines:
             return f'"{ignored}" does not count here: a speech with lines for the other side never {effect}.'
         return (

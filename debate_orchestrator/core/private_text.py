@@ -211,8 +211,8 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
 
 def _closed_by_another(tags: _Tags, text: str, position: int) -> bool:
     """Whether the last tag of a text, from a position on, closes reasoning that a template may have opened."""
-    *_, last = None, *(tag for tag in tags.either.finditer(text, position) if tag[0].casefold() != "<|end|>")
-    return last is not None and str(last.lastgroup).endswith(_END)
+    later = [tag for tag in tags.either.finditer(text, position) if tag[0].casefold() != "<|end|>"]
+    return bool(later) and str(later[-1].lastgroup).endswith(_END)
 
 
 def _code_blocks(text: str) -> list[tuple[int, int]]:

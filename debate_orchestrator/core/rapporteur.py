@@ -126,8 +126,10 @@ def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
 
 def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply with the last decision brief that counts, or else with the last; None if there is none (yet)."""
-    replies = (reply for counted in (False, True) for reply in brief_replies(debate, counted=counted))
-    return next(reversed([reply for reply in replies if "recommendation" in reply.data]), None)
+    for counted in (True, False):
+        if written := [reply for reply in brief_replies(debate, counted=counted) if "recommendation" in reply.data]:
+            return written[-1]
+    return None
 
 
 def decision_brief_findings(debate: DebateState) -> list[Any]:

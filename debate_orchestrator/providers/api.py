@@ -458,9 +458,8 @@ def _strip(server: servers.ModelServer) -> _Hook:
 
 def clean(text: str) -> str:
     """`text` with the halves of characters joined, and those without another, which no file could hold, replaced."""
-    joined = text.encode("utf-16", "surrogatepass").decode(
-        "utf-16", "surrogatepass"
-    )  # opens no file, as other codecs do
+    # Other codecs open a file when they are first used.
+    joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return joined.encode("utf-8", "replace").decode()
 
 

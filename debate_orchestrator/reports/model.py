@@ -337,7 +337,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         concedes=turn.id in debate.conceding_turns,
         private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).had_private,
         other_lines=entry.other_lines,
-        ignored_line=speech_rules.remark_on_record(debate, turn),
+        ignored_line_remark=speech_rules.remark_on_record(debate, turn),
         changed_by_user=rapporteur.is_changed_list(debate, turn),
         floor=tuple(question.text for question in schedule.new_questions(debate, turn)),
         quotes=entry.quotes,

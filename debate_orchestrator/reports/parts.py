@@ -96,7 +96,7 @@ class TurnReport(Part):
     """Whether private reasoning was left out."""
     other_lines: bool = False
     """Whether it writes lines for the other side, where the format forbids that."""
-    ignored_line: str = ""
+    ignored_line_remark: str = ""
     """The sentence that says why its line of concession or decline does not count; empty if it has none."""
     changed_by_user: bool = Field(default=False, exclude=True)
     """Whether it holds the list of issues as the user changed it."""
@@ -119,8 +119,8 @@ class TurnReport(Part):
             yield "Here a limit of length cut the speech short."
         if self.other_lines:
             yield "It writes lines for the other side, which this format forbids."
-        if self.ignored_line:
-            yield self.ignored_line
+        if self.ignored_line_remark:
+            yield self.ignored_line_remark
 
     @property
     def left_out_note(self) -> str:

@@ -115,11 +115,9 @@ def first_speakers(
     if spec.first == "random":
         return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":
-        turn = topic_index + repetition
-        if (
-            spec.sides == "balanced" and spec.order_within_sides
-        ):  # half as often as sides, which would stay locked to it
-            turn = topic_index // 2 + repetition // 2
+        # Where sides alternate too, the order turns half as often: else the two would stay locked.
+        step = 2 if spec.sides == "balanced" and spec.order_within_sides else 1
+        turn = topic_index // step + repetition // step
         return [orders[(number("first", spec, *sorted((pro, con))) + turn) % 2]]
     return [spec.first]
 

@@ -229,7 +229,7 @@ def test_a_missing_code_is_noticed() -> None:
         assert isinstance(event, Spoke) and event.concedes is False
         debate, turn = apply(START, event), START.due[0]
         assert tally.conceding_side(debate) is None
-        assert "only with the code in the brief" in speech_rules.remark_on_record(debate, turn)
+        assert "only with the code of its turn" in speech_rules.remark_on_record(debate, turn)
 
 
 SAID = "So it is, and that's how she'd 'have' it “then” (so). 3,000 C++ 5 < 6 * _x_"
