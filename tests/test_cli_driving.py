@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from conftest import STATED, Run
+from messages_server import Server, schema_of
 from scripted_debates import report_model
 
 from debate_orchestrator.cli import driving
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, Rejected, Spoke
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.providers import rehearse
 from debate_orchestrator.storage.journal import read
 
 POSITIONS = ("--topic", "Is it so?", "--position-a", "Yes.", "--position-b", "No.", "--no-issues", "--no-brief")
@@ -71,7 +70,8 @@ def test_a_rehearsal_has_no_winner(debate: Run) -> None:
 
 
 J = "r.journal.jsonl"
-STAND_IN = "rehearse:anthropic:claude-opus-5-5"
+MODEL = "anthropic:claude-opus-5-5"
+STAND_IN = f"rehearse:{MODEL}"
 
 
 def test_a_debate_stops_and_goes_on_with_another_judge(debate: Run) -> None:
@@ -113,21 +113,18 @@ def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
     assert missing in debate("check", J).out and missing in debate("check", J, "--json").json["missing"]
 
 
-def test_one_model_that_is_named_replaces_the_judge_that_failed(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_model_that_is_named_replaces_the_judge_that_failed(debate: Run, plain_server: Server) -> None:
     """The dissent record of a panel is asked for again with another model for the judge that gave none, as the closing
     line advises; the other judges keep theirs."""
-    journal = "r.rehearsed.journal.jsonl"
-    seats = ("--a", STAND_IN, "--b", STAND_IN, *("--judge", STAND_IN) * 3, "--no-issues", "--no-brief")
-    with monkeypatch.context() as patched:
-        says = rehearse.reply_for
-        patched.setattr(rehearse, "reply_for", lambda on, turn: "no" if "dissent" in turn.id else says(on, turn))
-        ran = debate("run", *SETUP, *seats, "--rapporteur", STAND_IN)
-    again = debate("resume", journal, "--judge", "rehearse", "--json")
+    plain_server.say = lambda request: "no" if "rows" in (schema_of(request) or {}).get("properties", ()) else None
+    seats = ("--a", STAND_IN, "--b", STAND_IN, *("--judge", MODEL) * 3, "--no-issues", "--no-brief")
+    ran = debate("run", *SETUP, *seats, "--rapporteur", STAND_IN)
+    again = debate("resume", J, "--judge", "rehearse", "--json")
 
     assert "with `--judge MODEL` it asks another model." in ran.out
     assert again.code == 0, again.err
-    assert fold(read(journal).events).cast["judge"] == ("rehearse", STAND_IN, STAND_IN)
-    assert debate("check", journal, "--json").json["missing"] == []
+    assert fold(read(J).events).cast["judge"] == ("rehearse", MODEL, MODEL)
+    assert debate("check", J, "--json").json["missing"] == []
 
 
 def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:

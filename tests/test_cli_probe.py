@@ -99,6 +99,8 @@ def test_the_cap_is_for_all_ballots_in_the_folder(debate: Run, server: Server) -
     agreed = "--max-cost=5", "--json"
     spent = debate("probe", f"--judge={OPUS}", "--times=2", *agreed).json["judges"][0]["usd"]
     cap = f"--max-cost={spent + 0.0001:.4f}"
+    Path("judge-probe/another").mkdir()
+    Path("judge-probe/another/begun.journal.jsonl").touch()  # a journal of an interrupted probe of another judge
     for judge_flags in ((f"--judge={SONNET}",), (f"--judge={OPUS}", f"--judge={SONNET}")):
         ran = debate("probe", *judge_flags, cap)
         assert ran.code == 3 and f"with ${spent:.4f} spent" in ran.err and "is kept as" not in ran.err

@@ -337,6 +337,9 @@ def test_a_debate_that_went_on_alone_is_not_queued(
             assert alone_done and [*run.unusable] == [held.schedule[0].id] * is_open
             text = "SELECT string_agg(line, '' ORDER BY n) FROM lines WHERE debate = %(debate)s"
             ((stored_lines,),) = await stored.rows(text, debate=held.schedule[0].id)
+            alone.close()
+            await run.upload()
+            assert run.unusable == {}, "the lock is free"
             return await jobs.count_unfinished(stored, run.id), bytes(stored_lines)
 
     with alone:

@@ -232,6 +232,9 @@ def test_a_debate_that_stops_over_its_cap_counts_whole(
         (charge,) = site.earlier_charges(2.0).values()
         assert charge.total >= least and charge.last_day == visitor_limits.today(), data[:99]
     path.write_bytes(b"".join(lines))
+    Path("0.public.rehearsed.journal.jsonl").touch()  # it called no model
+    names = ["removed-meanwhile.public", *site.debate_list.names()]
+    monkeypatch.setattr(site.debate_list, "names", lambda: names)
     a_day_later(monkeypatch)
     assert [charge.earlier for charge in site.earlier_charges(0.1).values()] == [spent.total]
 

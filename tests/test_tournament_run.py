@@ -18,6 +18,7 @@ from messages_server import Server
 from small_tournaments import JUDGES, OPUS, runner, statuses
 
 from debate_orchestrator.cli.tournament import running
+from debate_orchestrator.cli.tournament.progress import Progress, status_line
 from debate_orchestrator.core.events import (
     BriefSent,
     ContextFile,
@@ -180,7 +181,9 @@ def test_a_cap_over_all_debates(server: Server) -> None:
         path.write_bytes(b"\0" * 500 + b"\n")
     unread = small_tournaments.runner(held)
     assert unread.budget.committed_cost() > spent
-    assert sum("towards the cap." in " ".join(one.why) for one in unread.statuses.values()) == len(journals)
+    progress = Progress().numbers(unread)
+    assert status_line(progress).split(" · ")[2] == f"about ${progress.usd:.2f} of $0.05"
+    assert sum("Its calls may have cost $0." in one.why[-1] for one in unread.statuses.values() if one.why) == begun
     for path, data in journals.items():
         path.write_bytes(data)
     raised = folder.write(held.folder, held.spec.model_copy(update={"max_cost": None}))

@@ -36,7 +36,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.engine.budget import CostEstimate, SharedBudget, estimate_debate
+from debate_orchestrator.engine.budget import CostEstimate, SharedBudget, committed_cost_of, estimate_debate
 from debate_orchestrator.engine.debate import continue_debate, create_debate, drive
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.engine.turn import OnEvent, RunOptions
@@ -187,8 +187,7 @@ class ProbeRun:
             self._read(task)
         found = glob(os.path.join(escape(folder), "*", f"*{JOURNAL}")) if max_cost is not None else []
         for path in {*found}.difference(task.path for task in self.tasks):  # of other judges and repeats
-            state = stored_state(path, [entry.event for entry in journal.read(path, follow=False).entries])
-            self._shared_budget.budget(path, CurrentState(state))
+            self._shared_budget.count(path, committed_cost_of(filter(None, journal.read_unverified(path))))
 
     def _read(self, task: BallotTask) -> None:
         try:

@@ -197,8 +197,11 @@ class Rows:
         the mirrored ones, whether or not its vote changed. A judge who is absent from one of the two gives none."""
         mirrored = {row.pair_key: row for row in self.ballots if row.mirrored}
         for row in self.ballots:
-            if (other := mirrored.get(row.pair_key)) is not row:
-                yield row if row.counted and other is None else _with_means(row, other)
+            other = mirrored.get(row.pair_key)
+            if other is None:
+                yield row if row.counted else row.model_copy(update={"scores": {}, "score": None})
+            elif other is not row:
+                yield _with_means(row, other)
 
     def all_notes(self) -> list[str]:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
@@ -209,12 +212,12 @@ class Rows:
         return [*rehearsed, *self.notes, *_completeness_notes(real), *_mirror_notes(ballots)]
 
 
-def _with_means(row: BallotRow, other: BallotRow | None) -> BallotRow:
-    pair = (row, other) if other else ()
+def _with_means(*pair: BallotRow) -> BallotRow:
+    """The first ballot of a pair, with the means of the scores of both."""
     points = {name: [one.scores[name] for one in pair if name in one.scores] for one in pair for name in one.scores}
     scores = {name: tuple(map(fmean, zip(*both, strict=True))) for name, both in points.items()}
     numbers = [one.score for one in pair if one.score is not None]
-    return row.model_copy(update={"scores": scores, "score": fmean(numbers) if numbers else None})
+    return pair[0].model_copy(update={"scores": scores, "score": fmean(numbers) if numbers else None})
 
 
 def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
@@ -322,6 +325,8 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
 def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
     """The same ballots, with `counted` false on those whose judge says something else on the mirrored debate."""
     said: dict[tuple[object, ...], set[object]] = defaultdict(set)
+    if not any(row.mirrored for row in ballots):
+        return list(ballots)
     for row in ballots:
         said[row.pair_key].add(row.stated)
     flipped = {key for key, said_of_key in said.items() if len(said_of_key) > 1}

@@ -179,8 +179,8 @@ class TournamentRun:
             cost = self._cost_of_unusable(scheduled)
             self.budget.count(scheduled.id, cost)
             status = unusable(error, DebateStatus("stopped", cost=cost))
-            counted = (f"It counts with ${cost:.2f} towards the cap.",) if self.budget.max_cost is not None else ()
-            self.statuses[scheduled.id] = status._replace(why=(*status.why, *counted))
+            cost_note = (f"Its calls may have cost ${cost:.2f}.",) if round(cost, 2) else ()
+            self.statuses[scheduled.id] = status._replace(why=(*status.why, *cost_note))
 
     def _cost_of_unusable(self, scheduled: ScheduledDebate) -> float:
         """US dollars that the cap counts for a debate whose journal can't be used: those of the calls that can be read
@@ -192,11 +192,11 @@ class TournamentRun:
                 return cost
             return max(cost, estimate_debate(self.tournament.make_opened(scheduled), rehearsal=False).cost)
 
-    def awaited_calls(self) -> set[str]:
-        """The ids of the calls that batches may hold for debates that have begun and are left in the folder."""
+    def read_awaited_calls(self) -> set[str]:
+        """Reads the journals in the folder: the ids of the calls that batches may hold for debates that are left."""
         self.read_journals()
-        begun = [scheduled for scheduled in self.pending() if self.statuses[scheduled.id].status != "waiting"]
-        paths = [self.tournament.journal_path(scheduled.id) for scheduled in begun]
+        begun = [scheduled.id for scheduled in self.pending() if self.statuses[scheduled.id].status != "waiting"]
+        paths = map(self.tournament.journal_path, begun)
         return {call for path in paths for call in awaited_calls(stored_state(path, read(path, follow=False).events))}
 
     def pending(self) -> list[ScheduledDebate]:

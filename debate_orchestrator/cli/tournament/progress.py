@@ -97,7 +97,7 @@ def status_line(numbers: RunCounts) -> str:
     parts.append(f"{numbers.in_flight:,} calls in flight, {numbers.calls_per_minute:,.0f} per minute")
     cap_text = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
     if numbers.usd or cap_text:
-        parts.append(f"${numbers.usd:.2f}{cap_text}")
+        parts.append(f"{'about ' * bool(numbers.unusable)}${numbers.usd:.2f}{cap_text}")
     values = {
         "throttled": numbers.throttled,
         "calls failed": numbers.failed_calls,

@@ -199,7 +199,7 @@ def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str)
 
     folder = run.tournament.folder
     must_be_installed()
-    must_not_be_in_batches(folder, run.awaited_calls)
+    must_not_be_in_batches(folder, run.read_awaited_calls)
     numbers, interrupted = coroutines.run(_queue_and_watch(run, arguments, url))
     resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(url)}"
     return _end(run, numbers, arguments, resume, interrupted=interrupted)
@@ -293,12 +293,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
 
 
 def _end(
-    run: TournamentRun,
-    numbers: RunCounts,
-    arguments: argparse.Namespace,
-    resume: str,
-    *,
-    interrupted: bool,
+    run: TournamentRun, numbers: RunCounts, arguments: argparse.Namespace, resume: str, *, interrupted: bool
 ) -> int:
     """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues."""
     unwritten = _write_reports(run, quiet=arguments.quiet) if not arguments.no_reports else {}

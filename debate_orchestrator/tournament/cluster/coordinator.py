@@ -146,7 +146,7 @@ class Coordinator:
         last_lines = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
         await in_own_thread(self._local.read_journals)
         statuses = self._local.statuses
-        self.unusable |= {debate_id: status for debate_id, status in statuses.items() if status.status == "unusable"}
+        self.unusable = {debate_id: status for debate_id, status in statuses.items() if status.status == "unusable"}
         usable = [one for one in self.tournament.schedule if statuses[one.id].status not in ("waiting", "unusable")]
         for scheduled in usable:
             await self._must_agree(scheduled.id, last_lines.get(scheduled.id, 0))
@@ -250,15 +250,16 @@ class Coordinator:
 
     async def run(self) -> None:
         """Returns when no more debates can be completed for now, and what there is of them was fetched."""
-        reached, earlier_count = self.database.retried_until_reached, -1
+        reached, is_first_pass = self.database.retried_until_reached, True
         await reached(self._read_progress)
-        while (count := count_completed(self.statuses.values())) > earlier_count:
-            is_first_pass, earlier_count = earlier_count < 0, count
-            if not self._pending(include_stopped=is_first_pass):
-                break
+        while self._pending(include_stopped=is_first_pass):
+            earlier_count = count_completed(self.statuses.values())
             await reached(partial(self.queue, include_stopped=is_first_pass))
             await self._wait_until_run()
             await reached(self._read_progress)
+            if count_completed(self.statuses.values()) <= earlier_count:
+                break
+            is_first_pass = False
         await reached(self.fetch_all)
         await reached(self._withdraw_note)
 
@@ -305,15 +306,13 @@ class Coordinator:
                 self.statuses[debate_id] = self._status(debate_id, columns)
         counts = first_row(_Counts, await self.database.rows(_COUNTS, id=self.id), self._name_of("this tournament"))
         kinds = [debate_status.status for debate_status in self.statuses.values()]
-        self._start_counts = self._start_counts or RunCounts(
-            0,
-            complete=count_completed(self.statuses.values()),
-            calls=counts.calls,
-            failed_calls=counts.failed_calls,
-        )
         seconds, finished_count = time.monotonic() - self._began, count_completed(self.statuses.values())
+        self._start_counts = self._start_counts or RunCounts(
+            0, complete=finished_count, calls=counts.calls, failed_calls=counts.failed_calls
+        )
         calls = counts.calls - self._start_counts.calls
         completed_here = finished_count - self._start_counts.complete
+        debates_left = self.numbers.debates - finished_count
         self.numbers = self.numbers._replace(
             complete=finished_count,
             undecided=kinds.count("undecided"),
@@ -327,9 +326,7 @@ class Coordinator:
             usd=round(counts.spent, 6),
             max_cost=counts.max_cost,
             seconds=round(seconds, 1),
-            seconds_left=round(seconds / completed_here * (self.numbers.debates - finished_count))
-            if completed_here
-            else None,
+            seconds_left=round(seconds / completed_here * debates_left) if completed_here else None,
             workers=await count_workers(self.database, self.id),
         )
 
@@ -347,9 +344,8 @@ class Coordinator:
     async def fetch_all(self) -> None:
         """Fetches every journal of which the database has more than the folder."""
         rows = await self.database.rows(_LINES, id=self.id)
-        await self.fetch(
-            [debate_id for debate_id, count, _ in rows if count > self._local_line_counts.get(debate_id, 0)]
-        )
+        longer = [debate_id for debate_id, count, _ in rows if count > self._local_line_counts.get(debate_id, 0)]
+        await self.fetch(longer)
 
     async def fetch(self, debates: list[str]) -> None:
         """Fetches journals. What can't be fetched is in `unusable`."""

@@ -339,8 +339,7 @@ class Site:
 
     def names(self) -> list[str]:
         """The public debates of the folder, the newest first."""
-        file_names = [name for name in debate_list.names() if name.endswith(SUFFIXES)]
-        return [_public_name(name) for name in file_names]
+        return [_public_name(name) for name in debate_list.names() if name.endswith(SUFFIXES)]
 
     # Running
 
@@ -394,11 +393,13 @@ def earlier_charges(max_cost: float) -> dict[str, Charge]:
     highest cap of a debate."""
     charges = {}
     for name in debate_list.names():
-        if name.endswith(SUFFIXES):
+        if name.endswith(SUFFIXES[0]):  # a rehearsal costs nothing
+            path = f"{name}{JOURNAL}"
             try:
-                contents, debate = debate_list.load(f"{name}{JOURNAL}")
+                contents, debate = debate_list.load(path)
             except (DebateError, OSError):
-                charges[_public_name(name)] = _charge_of_unusable(f"{name}{JOURNAL}", max_cost)
+                if os.path.lexists(path):  # else it was removed meanwhile
+                    charges[_public_name(name)] = _charge_of_unusable(path, max_cost)
                 continue
             before_today = [entry.event for entry in contents.entries if entry.at[:10] < today()]
             earlier = costs_of(stored_state("", before_today)).total.cost if before_today else 0.0
