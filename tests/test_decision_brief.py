@@ -338,7 +338,7 @@ def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
     assert f"<li>{unanswered}</li>" in first_page and f"<li>{unchecked}" in first_page
     # Page one is the same in both, and has each note once.
     assert [told.count(unchecked) for told in (first_page, text.partition("*Complete.")[0])] == [1, 1]
-    caveat = build_report(read("r.journal.jsonl").entries).decision_brief.trust  # type: ignore[union-attr]
+    caveat = build_report(read("r.journal.jsonl").entries).decision_brief.how_far_to_trust  # type: ignore[union-attr]
     assert f"> {caveat}" in trust and f"<p>{caveat}</p>" in first_page and page.count(f"<p>{caveat}</p>") == 1
     dispute = text.partition("### Still in Dispute")[2].partition("###")[0]
     assert re.findall(r"^- \*\*(C\d)\*\* (\w+)", dispute, re.M) == re.findall(

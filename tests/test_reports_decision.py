@@ -143,7 +143,9 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
     model = adversarial(script, rounds=2, cast=cast, issues=True, brief=True)
     text, html = markdown.render(model), page.render(model)
     outcome = "The check of the first draft found 1 problem, and the brief was written again."
-    assert model.decision_brief and model.decision_brief.faults == (f"Reason 2, consideration: {fault['problem']}",)
+    assert model.decision_brief and model.decision_brief.found_by_check == (
+        f"Reason 2, consideration: {fault['problem']}",
+    )
     assert text.count(outcome) == html.count(outcome) == 2 and "It&#39;s measured &lt;i&gt;nowhere" in html
     for told in (text, html):
         assert "Held when it was challenged; still in dispute (C1)." in told
@@ -213,7 +215,7 @@ def test_the_last_brief_that_counts_stands() -> None:
     played = play_events(script, rounds=1, cast=cast, issues=True, brief=True)
     titles = {"brief": "Decision Brief", "brief-check": "Check of the Decision Brief"}
     titles["brief-revised"] = "Decision Brief, Revised"
-    for phases, trust, fault_count in (
+    for phases, trust, problem_count in (
         (["brief"], "Second.", 1),
         (["brief-check"], "Second.", 0),
         (["brief-revised"], "First.", 1),
@@ -224,7 +226,7 @@ def test_the_last_brief_that_counts_stands() -> None:
             written = written_by("rehearse", f"final.{phase}.rapporteur", written)
         model = build_report(entries(written))
         shown = model.decision_brief
-        assert ((shown.trust, len(shown.faults)) if shown else ("", 0)) == (trust, fault_count)
+        assert ((shown.how_far_to_trust, len(shown.found_by_check)) if shown else ("", 0)) == (trust, problem_count)
         for phase, title in titles.items():
             note = f"Not counted, since a stand-in wrote it: {title}."
             assert (note in model.provenance) == (phase in phases)

@@ -99,8 +99,8 @@ class Format(FrozenModel):
     """The tag around a speaker's private reasoning, which is shown to no one else; none if empty."""
     quotes: QuoteRules | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
-    """Things a speaker must not do; each one seen is recorded as a fault. `other's lines`: write speech for the other
-    side, such as a line that begins with its name and a colon."""
+    """Things a speaker must not do; each one seen is recorded as a violation. `other's lines`: write speech for the
+    other side, such as a line that begins with its name and a colon."""
     after_decline: Literal["goes on", "verdict"] = "goes on"
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
@@ -120,7 +120,7 @@ class Format(FrozenModel):
     `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
     ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
-    after the rounds is a final ballot. `rows` is a dissent record; `faults` (of the debaters) and `sources` are
+    after the rounds is a final ballot. `rows` is a dissent record; `faults` (violations by debaters) and `sources` are
     listed in the report. A debater's shape with `refused` lets a side decline, by `true`; `url` and `quote` in it are
     what a clerk looks up. What all of them have to be is in `shape_rules`."""
     rubric: Rubric

@@ -120,7 +120,7 @@ class Phase(FrozenModel):
     when: Condition = PydanticField(default_factory=Condition)
     triggered_by: Literal["convergence", "findings"] | None = None
     """Its trigger: `convergence`, if the ballots of the round find that sides converge and an intervention
-    follows; `findings`, where the check of the decision brief found faults. None: it needs no trigger."""
+    follows; `findings`, where the check of the decision brief found problems. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS

@@ -39,7 +39,7 @@ class TranscriptEntry(FrozenModel):
     quotes: tuple[Quote, ...] = ()
     found: tuple[FoundPage, ...] = ()
     other_lines: bool = False
-    """Whether it writes lines for the other side, which is a fault."""
+    """Whether it writes lines for the other side, which is a violation."""
     after: str | None = None
     """The turn after which it was given, where the order does not tell."""
 

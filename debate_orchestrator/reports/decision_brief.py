@@ -175,7 +175,7 @@ class DecisionBriefReport(Part):
     """Observations that would change the answer."""
     do_next: tuple[str, ...]
     """Steps, the first doable at once."""
-    trust: str
+    how_far_to_trust: str = Field(serialization_alias="trust")
     """How far to trust the decision brief: what rests on memory, what was checked, and what is weakest."""
     changed: str = ""
     """The changes that the debate made to the rapporteur's own advice; empty if there was none, or the decision brief
@@ -186,7 +186,7 @@ class DecisionBriefReport(Part):
     """Statements of the brief against its own table or without support in the record."""
     unfixed_problems: tuple[str, ...] = Field(serialization_alias="unfixed_shortcomings")
     """Those of the problems for which it was sent back to the rapporteur."""
-    faults: tuple[str, ...] = ()
+    found_by_check: tuple[str, ...] = Field(default=(), serialization_alias="faults")
     """The problems that its check found in its first version."""
     rewritten: bool = False
     """Whether this version was written after the check."""
@@ -244,10 +244,11 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         **{name: advice[name] for name in ("do", "sure", "check_first") if name in advice},
         **{
             name: fields[name]
-            for name in ("weighing", "would_change", "do_next", "trust", *(["changed"] if before else []))
+            for name in ("weighing", "would_change", "do_next", *(["changed"] if before else []))
             if name in fields
         },
         turn=decision_brief.turn_id,
+        how_far_to_trust=fields["trust"],
         why_not_more=full_stop(advice["why_not_more"]),
         sides_with=sides_with,
         argued_better=winner,
@@ -265,12 +266,12 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         sure_before=sure_before if isinstance(sure_before, int) else None,
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
         unfixed_problems=tuple(map(_in_words, rapporteur.unfixed_problems(debate))),
-        faults=tuple(_in_words(finding) for finding in _faults(debate)),
+        found_by_check=tuple(_in_words(finding) for finding in _check_findings(debate)),
         rewritten=debate.turns_reached[decision_brief.turn_id].phase.triggered_by == "findings",
     )
 
 
-def _faults(debate: DebateState) -> Iterator[str]:
+def _check_findings(debate: DebateState) -> Iterator[str]:
     """What the check of a decision brief found; a format may ask for it in other fields than `where` and `problem`."""
     counted = [reply.data.get("findings") or () for reply in rapporteur.brief_replies(debate, counted=True)]
     for finding in _sanitized({"findings": [*chain.from_iterable(counted)]})["findings"]:
@@ -331,8 +332,8 @@ def findings(decision_brief: DecisionBriefReport | None) -> Iterator[str]:
         sent_back = len(decision_brief.unfixed_problems)
         again = f"; it was sent back for {sent_back} of them" if sent_back else ""
         yield f"The program found {plural(len(decision_brief.problems), 'problem')} in this brief{again}."
-    if decision_brief and decision_brief.faults:
-        found = plural(len(decision_brief.faults), "problem")
+    if decision_brief and decision_brief.found_by_check:
+        found = plural(len(decision_brief.found_by_check), "problem")
         draft = f"The check of the first draft found {found}, and the brief was written again."
         yield draft if decision_brief.rewritten else f"The check of this brief found {found}; it was not written again."
 

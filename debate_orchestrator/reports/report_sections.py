@@ -52,7 +52,7 @@ _FIELDS_WITH_OWN_PLACE = {
     "convergence",
 }
 _FIELDS_WITH_OWN_PLACE |= {"conceded", "label", "score", "probability", "faults"}
-"""Fields of a ballot that have their own place on it, or, as faults, in a section of their own."""
+"""Fields of a ballot that have their own place on it, or, as `faults`, in a section of their own."""
 _SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
 _SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
 """The same of a final ballot."""
@@ -191,7 +191,8 @@ class JudgingText(NamedTuple):
     criteria_about: tuple[Phrase, ...]
     words: PhraseTable | None
     conflicts: tuple[Phrase, ...]
-    faults: tuple[Phrase, ...]
+    conduct: tuple[Phrase, ...]
+    """Of the sides: violations that the engine saw or judges named, and how quotes were used, a sentence each."""
 
 
 def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
@@ -210,7 +211,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
         criteria_about=tuple(about) if means else (),
         words=_words(report),
         conflicts=tuple(map(escaped, judging.conflicts)),
-        faults=(*map(phrase, _conduct(report)), *_named_faults(report, fields)),
+        conduct=(*map(phrase, _observed_conduct(report)), *_named_violations(report, fields)),
     )
 
 
@@ -346,8 +347,8 @@ def _words(report: ReportModel) -> PhraseTable | None:
     return PhraseTable(headers, tuple(rows)) if rows else None
 
 
-def _conduct(report: ReportModel) -> Iterator[str]:
-    """Violations of the format's rules by each side, as the engine saw them."""
+def _observed_conduct(report: ReportModel) -> Iterator[str]:
+    """Violations of the format's rules by each side, as the engine saw them, and how many of its quotes hold."""
     for side in report.arguing_sides:
         turns, name = [turn for turn in report.turns if turn.seat == side], report.seats[side]
         if lines_for := [turn.id for turn in turns if turn.other_lines]:
@@ -361,12 +362,12 @@ def _conduct(report: ReportModel) -> Iterator[str]:
             yield f"{name} quoted the context files {times}; {verified:,} of these they hold."
 
 
-def _named_faults(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
+def _named_violations(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
     phrases: dict[Phrase, None] = {}
     for ballot in report.turns:
         for row in (ballot.fields or {}).get("faults") or [] if ballot.is_vote else ():
-            fault = fields.row(ballot.shape["faults"].fields, row)
-            phrases[phrase(f"{report.seats[ballot.seat]} names a fault: ", fault)] = None
+            violation = fields.row(ballot.shape["faults"].fields, row)
+            phrases[phrase(f"{report.seats[ballot.seat]} names a fault: ", violation)] = None
     yield from phrases
 
 
