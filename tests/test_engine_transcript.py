@@ -84,7 +84,8 @@ def test_rounds() -> None:
         ("a", 1, "1"), ("a", 1, "2"), ("b", 1, "3"), ("b", 2, "4")
     ]  # fmt: skip
     assert found.notes == ("Headings that judges did not read: 'Introduction', '1. Opening'.",)
-    assert parse(f"## Round One\n{PRO_CON}## Closing Remarks\n{PRO_CON}", "x.md").rounds == 2
+    for before, after in (("## Round One", "## Closing Remarks"), ("### Opening Statements", "### Closing Statements")):
+        assert parse(f"{before}\n{PRO_CON}{after}\n{PRO_CON}", "x.md").rounds == 2
 
 
 @pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n")])
