@@ -38,7 +38,7 @@ def outcome(report: ReportModel) -> str:
     if verdict is None:
         return "not judged"
     if verdict.label is not None:
-        return f"{verdict.label}, {'no score' if verdict.score is None else decimals(verdict.score)}"
+        return f"{verdict.label}, {'no score' if verdict.claim_score is None else decimals(verdict.claim_score)}"
     if verdict.probability is not None:
         return f"{verdict.winner.upper()}, {percent(verdict.probability)}"
     return f"{verdict.winner.upper()}, {verdict.strength}" if verdict.strength else verdict.winner

@@ -60,7 +60,7 @@ class ParsedBallot(FrozenModel):
     """Side to score: the mean of its criteria by their weights; empty if sides are not scored."""
     label: str | None = None
     """The label it gives a claim; null if it gives none."""
-    score: Number | None = None
+    claim_score: Number | None = Field(default=None, serialization_alias="score")
     """The number it gives a claim; null if it gives none."""
     probability: Number | None = None
     """The probability it gives the winner it declares, from 0 to 1; null if it gives none."""
@@ -137,9 +137,10 @@ class Vote(FrozenModel):
         }
 
     @property
-    def score(self) -> Fraction | None:
-        scores = [ballot.score for ballot in self.parsed_ballots if ballot.score is not None]
-        return mean(scores) if self.is_usable and scores else None
+    def claim_score(self) -> Fraction | None:
+        """The mean of the numbers that its ballots give a claim; None if they give none, or it is unusable."""
+        numbers = [ballot.claim_score for ballot in self.parsed_ballots if ballot.claim_score is not None]
+        return mean(numbers) if self.is_usable and numbers else None
 
 
 def only_stand_ins_voted(votes: Sequence[Vote]) -> bool:
@@ -175,7 +176,7 @@ def read_ballot(
         winner=winner,
         scores=scores,
         label=label,
-        score=None if number is None else Fraction(str(number)),
+        claim_score=None if number is None else Fraction(str(number)),
         probability=None if probability is None else Fraction(str(probability)),
     )
 
@@ -262,7 +263,8 @@ class RoundResult(FrozenModel):
     ballots: int
     """Judges who are not absent."""
     label: str | None = None
-    score: Fraction | None = None
+    claim_score: Fraction | None = None
+    """The mean of the numbers that its judges give a claim; None if they give none."""
     by_stand_ins: bool = False
     """Whether stand-ins alone voted."""
 
@@ -309,7 +311,7 @@ class Verdict(FrozenModel):
     quorum: int = Field(default=1, exclude=True)
     label: str | None = None
     """The label that the panel gives a claim; null if there is none."""
-    score: Number | None = None
+    claim_score: Number | None = Field(default=None, serialization_alias="score")
     """The mean of the numbers that its judges give the claim; null if they give none, or the claim has no label."""
     probability: Fraction | None = Field(default=None, exclude=True)
     """The mean probability that the judges who voted for the winner give it, in the format's own units; None if they
@@ -349,14 +351,14 @@ def round_result(
 ) -> RoundResult:
     """The result of a round from its votes, of which at least one is not an absent judge's."""
     scored = [vote.scores for vote in votes if vote.scores]
-    numbers = [vote.score for vote in votes if vote.score is not None]
+    numbers = [vote.claim_score for vote in votes if vote.claim_score is not None]
     return RoundResult(
         round=round,
         scores={side: mean([scores[side] for scores in scored]) for side in sides} if scored else {},
         winner=panel_winner(votes, sides, quorum, winner_of),
         ballots=sum(not vote.absent for vote in votes),
         label=plurality_label(votes),
-        score=mean(numbers) if numbers else None,
+        claim_score=mean(numbers) if numbers else None,
         by_stand_ins=all(vote.by_stand_in or vote.absent for vote in votes),
     )
 
@@ -410,7 +412,7 @@ def final_verdict(
     remarks = tuple(_remarks(winner, strength, totals, votes, concession, converged_again, strengths))
     decided = decided_votes(votes)
     probabilities = _probabilities(decided, winner)
-    numbers = [vote.score for vote in votes if vote.score is not None]
+    numbers = [vote.claim_score for vote in votes if vote.claim_score is not None]
     return Verdict(
         winner=winner,
         strength=strength,
@@ -422,7 +424,7 @@ def final_verdict(
         votes=tuple(votes),
         quorum=quorum,
         label=plurality_label(votes),
-        score=mean(numbers) if numbers else None,
+        claim_score=mean(numbers) if numbers else None,
         probability=mean(probabilities) if probabilities else None,
         pre_debate_votes=tuple(pre_debate_votes),
         swing=votes_gained,

@@ -262,7 +262,7 @@ def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
         text = text if result.winner_is_behind else text.rstrip(".")
     elif wording.is_labelled(votes):
         label = wording.label_by_quorum(result.label, votes, debate.opened.settings.quorum)
-        text = f"Round {n}: {wording.scales(debate.format).label_text(label, result.score if label else None)}"
+        text = f"Round {n}: {wording.scales(debate.format).label_text(label, result.claim_score if label else None)}"
     else:
         votes_by_winner = Counter(vote.winner for vote in decided_votes(votes))
         counts = f" ({wording.votes_text(votes_by_winner)})" if len(votes) > 1 else ""

@@ -342,7 +342,9 @@ class ComparedDebate(NamedTuple):
         """The result of a vote, or of the votes on a round."""
         scores = {self.side(side): score for side, score in source.scores.items()}
         ordered = dict(sorted(scores.items()))
-        return ParsedBallot(winner=self.side(source.winner), scores=ordered, label=label, score=source.score)
+        return ParsedBallot(
+            winner=self.side(source.winner), scores=ordered, label=label, claim_score=source.claim_score
+        )
 
     def result(self, n: int) -> ParsedBallot | None:
         """The result of a round; None if it was not judged by itself, or stand-ins left nothing to decide."""

@@ -371,7 +371,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         scores=result.scores if result else {},
         winner=result.winner if result else None,
         label=wording.label_by_quorum(result.label, votes, quorum) if result else None,
-        score=result.score if result else None,
+        claim_score=result.claim_score if result else None,
         intervened=tally.had_intervention(debate, n),
         intervention_turns=tuple(turn.id for turn in intervention_speeches),
         converged_again=tally.converged_again(debate, n),
@@ -440,7 +440,7 @@ def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | Non
         "totals": verdict.totals if any(verdict.totals.values()) else {},
         "rounds_won": verdict.rounds_won if tally.results(debate) else {},
         "label": label,
-        "score": verdict.score if label is not None or not judging.labelled else None,
+        "claim_score": verdict.claim_score if label is not None or not judging.labelled else None,
         "win_probability": share,
     }
     return VerdictReport(**{**dict(verdict), **values})

@@ -148,7 +148,7 @@ class RoundReport(Part):
     """A side, `tie`, `consensus` or `no decision`; null if it was not judged."""
     label: str | None = None
     """The label that its judges give it; null if there is none."""
-    score: Number | None = None
+    claim_score: Number | None = Field(default=None, serialization_alias="score")
     """The mean of the numbers they give it; null if they give none."""
     intervened: bool
     """Whether the engine intervened after it against convergence."""

@@ -151,7 +151,7 @@ def _panel_row(debate: DebateState, numbers: Sequence[int]) -> tuple[str, ...]:
 def _of_result(result: RoundResult | None) -> ParsedBallot | None:
     if result is None:
         return None
-    return ParsedBallot(winner=result.winner, scores=result.scores, label=result.label, score=result.score)
+    return ParsedBallot(winner=result.winner, scores=result.scores, label=result.label, claim_score=result.claim_score)
 
 
 def _judges(debate: DebateState) -> Iterator[_Rater]:
@@ -174,7 +174,7 @@ def _of_vote(vote: Vote | None) -> ParsedBallot | None:
         winner=vote.winner,
         scores=vote.scores,
         label=vote.label,
-        score=vote.score,
+        claim_score=vote.claim_score,
         probability=mean(likely) if likely else None,
     )
 

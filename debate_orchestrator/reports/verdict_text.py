@@ -82,7 +82,7 @@ def verdict_lines(report: ReportModel) -> list[tuple[str, Phrase]]:
 
 def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
     yield "Label", escaped(verdict.label) if verdict.label else phrase(NO_DECISION)
-    yield "Score", phrase(report.judging.scales.with_scale(verdict.score if verdict.label else None, " / "))
+    yield "Score", phrase(report.judging.scales.with_scale(verdict.claim_score if verdict.label else None, " / "))
 
 
 def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
@@ -212,7 +212,7 @@ def summary(report: ReportModel) -> PhraseTable:
             scores = [decimals(round_report.scores[side]) if round_report.scores else "none" for side in sides]
             cells = [*map(phrase, scores), *cells]
         elif judging.labelled:
-            score = judging.scales.with_scale(round_report.score if round_report.label else None, " / ")
+            score = judging.scales.with_scale(round_report.claim_score if round_report.label else None, " / ")
             cells = [escaped(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
         linked = [cite(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
@@ -222,7 +222,7 @@ def summary(report: ReportModel) -> PhraseTable:
         totals = [decimals(verdict.totals[side]) if verdict.totals else "none" for side in sides]
         rows.append(tuple(map(strong, ("Total", *totals, winner_word(verdict.winner)))))
     if verdict and judging.labelled:
-        score = judging.scales.with_scale(verdict.score if verdict.label else None, " / ")
+        score = judging.scales.with_scale(verdict.claim_score if verdict.label else None, " / ")
         rows.append((strong("Final"), strong(escaped(verdict.label or NO_DECISION)), strong(score)))
     return PhraseTable(tuple(headers), tuple(rows))
 
@@ -411,8 +411,8 @@ def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> It
     if verdict.label is None:
         few = wording.shortfall(verdict.votes, verdict.quorum, report.seats.__getitem__)
         yield few or "No label was given by more judges than any other."
-    elif verdict.score is not None:
-        yield f"Judged {report.judging.scales.with_scale(verdict.score, ' of ')}."
+    elif verdict.claim_score is not None:
+        yield f"Judged {report.judging.scales.with_scale(verdict.claim_score, ' of ')}."
     if len(verdict.votes) > 1:
         labels = [vote.label for vote in verdict.votes if vote.label is not None]
         yield f"Judges' labels: {', '.join(f'{label} {labels.count(label)}' for label in dict.fromkeys(labels))}."
@@ -426,10 +426,10 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
     first, second = report.positions
     if report.judging.labelled:
         highest = Fraction(report.judging.scales.max_score or "0")
-        if verdict.label is None or verdict.score is None or not highest:
+        if verdict.label is None or verdict.claim_score is None or not highest:
             return None
-        text = f"{decimals(verdict.score)} on a scale from 0 to {decimals(highest)}"
-        return ScoreBar(("0", decimals(highest)), min(verdict.score / highest, Fraction(1)), text)
+        text = f"{decimals(verdict.claim_score)} on a scale from 0 to {decimals(highest)}"
+        return ScoreBar(("0", decimals(highest)), min(verdict.claim_score / highest, Fraction(1)), text)
     if verdict.win_probability is not None and verdict.winner in report.positions:
         share = verdict.win_probability if verdict.winner == first else 1 - verdict.win_probability
         ends = (

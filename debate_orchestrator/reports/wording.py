@@ -130,7 +130,7 @@ def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> st
 def ballot_line(parsed_ballot: ParsedBallot, scales: VoteScales) -> str:
     """The content of one ballot: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
     if parsed_ballot.label is not None:
-        return scales.label_text(parsed_ballot.label, parsed_ballot.score)
+        return scales.label_text(parsed_ballot.label, parsed_ballot.claim_score)
     details = [f"{side.upper()} {decimals(score)}" for side, score in parsed_ballot.scores.items()]
     details += [scales.probability_text(parsed_ballot.probability)] if parsed_ballot.probability is not None else []
     word = winner_word(parsed_ballot.winner)
@@ -157,7 +157,7 @@ def decision_text(verdict: Verdict, scales: VoteScales) -> str:
     """The decision in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
     if is_labelled(verdict.votes):
         label = label_of(verdict)
-        return f"Verdict: {scales.label_text(label, verdict.score if label else None)}"
+        return f"Verdict: {scales.label_text(label, verdict.claim_score if label else None)}"
     details: list[str] = [verdict.strength] if verdict.strength and verdict.strength != verdict.winner else []
     details += ["on equal scores"] if verdict.winner != TIE and "scores are equal" in verdict.remarks else []
     details += [scales.probability_text(verdict.probability)] if verdict.probability is not None else []

@@ -360,7 +360,7 @@ def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[st
                     counted=not vote.absent and vote.stable,
                     overruled=overruled,
                     label=result.label,
-                    score=None if result.score is None else float(result.score),
+                    score=None if result.claim_score is None else float(result.claim_score),
                 )
 
 
