@@ -146,8 +146,8 @@ def test_the_newest_debate_is_taken(debate: Run) -> None:
     assert debate("judge", "debate-report.rehearsed-2.journal.jsonl", "--judge", "rehearse").code == 0
     for verb in ("report", "check"):
         said = "Using debate-report.rehearsed-2.journal.jsonl, the newest debate of this folder that is no rehearsed"
-        assert f"{said} judging." in debate(verb).err
-    assert "that is no rehearsed judging: none of them waits for this command" in debate("step").err
+        assert f"{said} re-judging." in debate(verb).err
+    assert "that is no rehearsed re-judging: none of them waits for this command" in debate("step").err
     debate(TOPIC, *ONE, "--quiet", "--output=out/")
     assert "topic: " in debate("answers", "--from", "out").out
     assert "Using out/debate-report.rehearsed.journal.jsonl, the newest debate of out." in debate("check", "out").err

@@ -67,8 +67,8 @@ def is_unfinished(debate: DebateState) -> bool:
 
 
 def _newest(folder: str, can_continue: CanContinue | None) -> str:
-    """The newest journal of a folder that can be continued, or else the newest that is no rehearsed judging of another,
-    if there is one; which one is printed."""
+    """The newest journal of a folder that can be continued, or else the newest that is no rehearsed re-judging, if
+    there is one; which one is printed."""
     journals, name = sorted(_journals(folder), reverse=True), "this folder" if folder == os.curdir else name_of(folder)
     if not journals:
         below = max(_journals(folder, "*/"), default=None)
@@ -78,8 +78,8 @@ def _newest(folder: str, can_continue: CanContinue | None) -> str:
         raise BadFile(f"There is no debate in {name if folder == os.curdir else short_repr(folder)}.", hint=hint)
     paths = [path for _, path in journals]
     continued = can_continue and next((path for path in paths if _holds(path, can_continue)), None)
-    path = continued or next((path for path in paths if not _holds(path, _is_rehearsed_judging)), paths[0])
-    qualifier = "" if path == paths[0] else " that is no rehearsed judging"
+    path = continued or next((path for path in paths if not _holds(path, _is_rehearsed_rejudging)), paths[0])
+    qualifier = "" if path == paths[0] else " that is no rehearsed re-judging"
     if can_continue is not None:
         qualifier = " that is not finished" if continued else f"{qualifier}: none of them waits for this command"
     print_status(f"Using {name_of(path)}, the newest debate of {name}{qualifier}.")
@@ -100,7 +100,7 @@ def _journals(folder: str, subfolder: str = "") -> list[tuple[float, str]]:
     return journals
 
 
-def _is_rehearsed_judging(debate: DebateState) -> bool:
+def _is_rehearsed_rejudging(debate: DebateState) -> bool:
     """Whether it is a debate that was judged again to see how that goes."""
     return debate.opened.earlier_debate is not None and model_spec.is_rehearsal({JUDGE: debate.cast.get(JUDGE, ())})
 

@@ -155,8 +155,8 @@ def _ask(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
             result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
         if text and not quiet and debate.opened.earlier_debate:
-            judging = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
-            print_status(f"  {judging}: {text}; {plural(len(run.pending()), 'ballot')} to go")
+            task = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
+            print_status(f"  {task}: {text}; {plural(len(run.pending()), 'ballot')} to go")
 
     def remember(journal: JournalWriter) -> None:
         consent.remember(consent.source_of_journal(journal.path, journal.entries), _BALLOT)

@@ -115,7 +115,7 @@ def checked_for_start(
         raise BadSettings(problem, hint="the journal of the debate itself")
     files = DebateFiles.of_output(output or output_path(rejudging.path))
     files.must_be_new()
-    require_consent(risks.of_judging([entry.event for entry in rejudging.entries], "" if output else files.report))
+    require_consent(risks.of_rejudging([entry.event for entry in rejudging.entries], "" if output else files.report))
     opened = opened.with_settings(output=os.path.basename(files.report), **calls)
     cast_providers.make_providers(CurrentState(fold([opened])), permissions=permissions)
     return rejudging._replace(opened=opened), files

@@ -133,7 +133,7 @@ def _notes(runs: Sequence[ComparedDebate]) -> Iterator[str]:
         first_runs.setdefault(run.report.journal.last_hash, run.number)
     for run in runs:
         yield from _state(run)
-    yield from _judgings(runs)
+    yield from _rejudgings(runs)
 
 
 def _setup_differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _state(run: ComparedDebate) -> Iterator[str]:
         yield f"Run {run.number} has no winner, since {why}: its votes, claims and questions are left out."
 
 
-def _judgings(runs: Sequence[ComparedDebate]) -> Iterator[str]:
+def _rejudgings(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     """What each run judges again, a sentence each."""
     for run, index in zip(runs, indexes_of_judged([run.report for run in runs]), strict=True):
         earlier = run.report.earlier_debate

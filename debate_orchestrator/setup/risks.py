@@ -210,7 +210,7 @@ def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
         yield Risk(kind="format", where="format", what=what)
 
 
-def of_judging(events: Sequence[Event], report: str = "") -> tuple[Risk, ...]:
+def of_rejudging(events: Sequence[Event], report: str = "") -> tuple[Risk, ...]:
     """The risks of judging an earlier debate again, or a transcript, which has no events: the prompts, more rounds than
     the format takes, and a `report` that is named after the source."""
     named = _of_report(report, "the source's name") if report else ()

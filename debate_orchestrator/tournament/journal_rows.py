@@ -245,12 +245,12 @@ def _debaters(debate: _Debate, seat: str) -> tuple[str, ...]:
 
 def _weaknesses(debates: Sequence[_Debate], deciding: Mapping[str, _Rejudging]) -> Iterator[str]:
     changed = [debate for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
-    judgings = [deciding[debate.name].debate if debate.name in deciding else debate for debate in debates]
-    overruled = [judging for judging in judgings if judging.is_overruled]
-    judged = [(judging, judging.report.judging) for judging in judgings if judging.report.verdict]
+    deciders = [deciding[debate.name].debate if debate.name in deciding else debate for debate in debates]
+    overruled = [decider for decider in deciders if decider.is_overruled]
+    judged = [(decider, decider.report.judging) for decider in deciders if decider.report.verdict]
     otherwise = [
-        judging
-        for judging, rules in judged
+        decider
+        for decider, rules in judged
         if rules.decided_by_swing or (len(rules.votes) > 1 and winner_of_label(rules.rules))
     ]
     ended = [debate for debate in debates if any(isinstance(entry.event, EndedEarly) for entry in debate.entries)]

@@ -262,7 +262,7 @@ class Dashboard:
         if not judges:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
         contents, _ = await in_thread(lambda: debate_list.load(path))
-        risks = risks_module.of_judging([entry.event for entry in contents.entries], rejudge.output_path(path))
+        risks = risks_module.of_rejudging([entry.event for entry in contents.entries], rejudge.output_path(path))
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         hidden_fields = {"judges": "\n".join(judges), "form_key": form_data.get("form_key", "")}
         address = f"{self._address_of(path)}/judge"
@@ -271,7 +271,7 @@ class Dashboard:
         if any(map(model_spec.is_called, judges)) and form_data.get("shown") != "yes":
             hidden_fields |= {name: form_data[name] for name in ("agree", "risk") if name in form_data}
             # The prompts that the expectation is made of were agreed to.
-            expected = await in_thread(lambda: expected_judging(path, judges))
+            expected = await in_thread(lambda: expected_rejudging(path, judges))
             return await self._page(
                 "rejudging.html.j2", address=address, judges=judges, kept=hidden_fields, expected=expected
             )
@@ -323,7 +323,7 @@ def _has_consented(form_data: Mapping[str, str], risks: tuple[Risk, ...]) -> boo
     return not risks or (form_data.get("agree") == "yes" and {risk.digest for risk in risks} <= digests)
 
 
-def expected_judging(path: str, judges: list[str]) -> str:
+def expected_rejudging(path: str, judges: list[str]) -> str:
     """The estimate for judging a debate again, in a sentence. Raises BadSettings if the judges can't be used."""
     start.must_be_callable({JUDGE: tuple(judges)})
     rejudging = rejudge.rejudging_from_file(path, judges)

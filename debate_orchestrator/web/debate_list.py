@@ -158,8 +158,8 @@ def list_debates() -> list[ListedDebate]:
             rows.append(row(name))
         except (DebateError, OSError) as error:
             rows.append(ListedDebate(name, name, "", "", "", "", problem=str(error)))
-    judgings = {row.judged_digest: f"also judged in {row.name}" for row in rows if row.judged_digest}
-    rows = [row._replace(badges=(*row.badges, *filter(None, [judgings.get(row.digest)]))) for row in rows]
+    judged_again = {row.judged_digest: f"also judged in {row.name}" for row in rows if row.judged_digest}
+    rows = [row._replace(badges=(*row.badges, *filter(None, [judged_again.get(row.digest)]))) for row in rows]
     return sorted(rows, key=lambda row: row.opened, reverse=True)
 
 
