@@ -136,7 +136,7 @@ def test_rows_of_a_debate_that_contradict_each_other(debate: Run) -> None:
         kind = f"Rows with another `{key}` than an earlier row of their debate, which counts"
         assert f"{kind}: 1 (the first: '{value}', line 3, debate 'd1')." in found
     assert "`first` that is neither pro nor con, taken as unknown: 1 (the first: 'both', line 4)." in found
-    assert [(debate.topic, debate.first) for debate in read_rows("t").debates] == [("x", "pro"), ("t1", None)]
+    assert [(debate.topic_id, debate.first) for debate in read_rows("t").debates] == [("x", "pro"), ("t1", None)]
 
 
 def test_an_open_quote_swallows_no_rows(debate: Run) -> None:
@@ -233,7 +233,7 @@ def test_an_empty_cell_is_no_name(debate: Run) -> None:
     """What programs write into empty cells is no debate, in which unrelated rows would meet, and no judge or topic."""
     rows = [row("nan", "a", "b", "pro"), row("NaN", "c", "d", "pro"), row("d1", "a", "b", "pro", topic="null")]
     printed = import_rows(debate, [*rows, row("d1", "a", "b", "con", judge="N/A"), row("d1", "a", "b", "con", "")])
-    assert [(one.id, one.topic, one.winner) for one in read_rows("t").debates] == [("d1", "t1", "pro")]
+    assert [(one.id, one.topic_id, one.winner) for one in read_rows("t").debates] == [("d1", "t1", "pro")]
     assert "Rows without a debate, left out: 2 (the first: line 2)." in printed["notes"]
     assert "Rows without a judge, which cast no vote: 2 (the first: line 5)." in printed["notes"]
 

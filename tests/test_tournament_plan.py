@@ -45,7 +45,7 @@ def test_swapped_sides_and_both_orders() -> None:
     """With swapped sides every pair meets both ways round on every topic, and `first: both` has each of these debates
     in both orders, if there are two."""
     held = make_schedule(small_tournaments.spec(2, first="both"))
-    met = Counter((one.topic, one.pro, one.con, one.first) for one in held)
+    met = Counter((one.topic_id, one.pro, one.con, one.first) for one in held)
 
     assert len(held) == 3 * 2 * 2 * 2 and set(met.values()) == {1}
     assert {(topic, con, pro, first) for topic, pro, con, first in met} == set(met)
@@ -63,7 +63,7 @@ def test_balanced_sides_alternate(tmp_path: Path) -> None:
     of_pair = [one.pro for one in held if {one.pro, one.con} == {OPUS, HAIKU}]
 
     assert all(one != other for one, other in pairwise(of_pair)) and len(of_pair) == 6
-    assert {(one.topic, one.pro, one.con) for one in held} == {(one.topic, one.pro, one.con) for one in again}
+    assert {(one.topic_id, one.pro, one.con) for one in held} == {(one.topic_id, one.pro, one.con) for one in again}
 
     for topics, repetitions in product(range(1, 10), range(1, 7)):
         spec = small_tournaments.spec(topics, repetitions=repetitions, sides="balanced", first="balanced")
@@ -91,7 +91,7 @@ def test_judges_are_spread() -> None:
     """Balanced panels use every judge equally often on each topic and in all, and the rest of those who may judge is
     the reserve."""
     held = make_schedule(small_tournaments.spec(4))
-    by_topic = Counter((one.topic, judge) for one in held for judge in one.judges)
+    by_topic = Counter((one.topic_id, judge) for one in held for judge in one.judges)
 
     assert set(by_topic.values()) == {4}
     assert all(set(one.judges) | set(one.reserve) == set(JUDGES) and len(one.judges) == 2 for one in held)

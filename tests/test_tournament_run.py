@@ -258,7 +258,7 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
         template.write("{% if 'Motion 0' in positions|string %}{{ 1 // (rounds - rounds) }}{% endif %}\n")
     held = small_tournaments.tournament(topics=2, format="./mine")
     run = small_tournaments.run_tournament(held, concurrency=1)
-    failed = [one for one in held.schedule if one.topic == "t0"]
+    failed = [one for one in held.schedule if one.topic_id == "t0"]
     Path(held.journal_path(held.schedule[-1].id)).unlink()
     ran = debate("tournament", "resume", held.folder, "--trust", "--no-reports", "--json")
 

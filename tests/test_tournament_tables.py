@@ -273,7 +273,7 @@ def test_points_of_both_ballots_of_a_judge_count_in_equal_parts() -> None:
     votes = [(row["judge"], row["debater"], row["mean_lead"]) for row in found["votes_by_judge_and_debater"]]
     assert votes == [("held", "x", 1.5), ("held", "y", -1.5)]
     assert [row["mean_gain"] for row in found["second_speaker"]] == [-25]  # 50 less (80 + 70) / 2, for the topic
-    unscored = [row.model_copy(update={"score": None}) for row in ballots]
+    unscored = [row.model_copy(update={"claim_score": None}) for row in ballots]
     found = tables_of(debates, unscored)
     assert [row["mean_gain"] for row in found["second_speaker"]] == [-0.75]  # half of 0 less half of (3 + 0) / 2
     courses = [(row["judge"], row["ballots"], row["mean_score"]) for row in found["score_by_round"]]

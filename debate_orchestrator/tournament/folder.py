@@ -80,7 +80,7 @@ class Tournament(NamedTuple):
         return os.path.join(self.folder, DEBATES, f"{debate_id}{JOURNAL}")
 
     def make_opened(self, scheduled: ScheduledDebate) -> Opened:
-        return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic])
+        return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic_id])
 
     def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event], name: str = "") -> None:
         """Raises BadFile unless events are of this debate: they begin with an `Opened` event as the schedule wants it,

@@ -278,7 +278,7 @@ def _debate_row(
     return DebateRow(
         id=debate.name,
         created=debate.entries[0].at,
-        topic=scheduled.topic if scheduled else report.topic,
+        topic=scheduled.topic_id if scheduled else report.topic,
         motion=scheduled.motion if scheduled else report.topic,
         category=scheduled.category if scheduled else "",
         pro=_model(_debaters(debate, "a"), names["a"]),

@@ -13,6 +13,8 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
+from pydantic import Field
+
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE, judge_seats
@@ -40,8 +42,7 @@ MAX_DEBATES = 100_000
 class ScheduledDebate(FrozenModel):
     id: str
     """Also the name of its files."""
-    topic: str
-    """The id of its topic."""
+    topic_id: str = Field(alias="topic")
     motion: Text
     category: str
     pro: str
@@ -253,7 +254,7 @@ def estimate_tournament(
     topics = {topic.id: topic for topic in spec.topics}
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.whole_cast)))
     for scheduled in sample:
-        opened = open_scheduled(spec, scheduled, topics[scheduled.topic])
+        opened = open_scheduled(spec, scheduled, topics[scheduled.topic_id])
         expected = estimate_debate(opened, rehearsal=True)
         if expected.not_estimated_because:
             raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.not_estimated_because}.")

@@ -189,7 +189,7 @@ def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
     for count, maximum, noun in ((len(models), MAX_MODELS, "models"), (len(judges), MAX_JUDGES, "judges")):
         if count > maximum:
             raise BadFile(f"{count:,} {noun} are too many for strengths from votes; at most {maximum:,} are allowed.")
-    by_topic = len({debate.topic for debate, _ in rated_votes}) > 1
+    by_topic = len({debate.topic_id for debate, _ in rated_votes}) > 1
     model_at, judge_at = ({name: n for n, name in enumerate(names)} for names in (models, judges))
     units: dict[str, int] = {}
     cells: dict[tuple[int, int, int, int], int] = {}
@@ -202,7 +202,7 @@ def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
             _SECOND_SPEAKER[debate.first],
         )
         cell.append(cells.setdefault(key, len(cells)) * 3 + _OUTCOMES[str(vote.winner)])
-        resampling_unit.append(units.setdefault(debate.topic if by_topic else debate.id, len(units)))
+        resampling_unit.append(units.setdefault(debate.topic_id if by_topic else debate.id, len(units)))
     pro, con, judge, second_speaker = (np.array(column) for column in zip(*cells, strict=True))
     drawn_by = "topic" if by_topic else "debate"
     return _Votes(

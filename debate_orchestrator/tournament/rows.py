@@ -73,9 +73,9 @@ class DebateRow(FrozenModel):
     id: _Name
     created: str = ""
     """UTC, ISO 8601 in one form, so that text sorts by time; empty if it is not known."""
-    topic: _Name
+    topic_id: _Name = Field(alias="topic")
     motion: str = ""
-    """The sentence that is debated; `topic` is its id."""
+    """The sentence that is debated."""
     category: _Name = ""
     pro: _Name | None
     """The model that argues for the topic; None if it is not known."""
@@ -123,7 +123,7 @@ class BallotRow(FrozenModel):
     repeat: _Count = 0
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
     label: _Name | None = None
-    score: _Number | None = None
+    claim_score: _Number | None = Field(default=None, alias="score")
     """A single number for the topic itself, such as how well a claim is supported."""
 
     @property
@@ -192,14 +192,14 @@ class Rows:
         return panels
 
     @property
-    def judgings(self) -> Iterator[BallotRow]:
+    def merged_ballots(self) -> Iterator[BallotRow]:
         """Each judge's ballots on the debates as they were, with the means of the scores that it gives there and on
         the mirrored ones, whether or not its vote changed. A judge who is absent from one of the two gives none."""
         mirrored = {row.pair_key: row for row in self.ballots if row.mirrored}
         for row in self.ballots:
             other = mirrored.get(row.pair_key)
             if other is None:
-                yield row if row.counted else row.model_copy(update={"scores": {}, "score": None})
+                yield row if row.counted else row.model_copy(update={"scores": {}, "claim_score": None})
             elif other is not row:
                 yield _with_means(row, other)
 
@@ -216,8 +216,8 @@ def _with_means(*pair: BallotRow) -> BallotRow:
     """The first ballot of a pair, with the means of the scores of both."""
     points = {name: [one.scores[name] for one in pair if name in one.scores] for one in pair for name in one.scores}
     scores = {name: tuple(map(fmean, zip(*both, strict=True))) for name, both in points.items()}
-    numbers = [one.score for one in pair if one.score is not None]
-    return pair[0].model_copy(update={"scores": scores, "score": fmean(numbers) if numbers else None})
+    numbers = [one.claim_score for one in pair if one.claim_score is not None]
+    return pair[0].model_copy(update={"scores": scores, "claim_score": fmean(numbers) if numbers else None})
 
 
 def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:

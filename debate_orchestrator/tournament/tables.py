@@ -91,9 +91,10 @@ def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
 
 _SCHEMA = """
 -- A debate is named by its number in the order of time: its id may be long, and many rows name it.
-CREATE TABLE all_debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic, category, pro, con, first, winner,
+CREATE TABLE all_debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic_id, category, pro, con, first, winner,
     complete, rehearsed);
-CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, repeat, decides);  -- by `judgings`
+-- These ballots are the merged ones.
+CREATE TABLE ballots (debate, judge, winner, lead, claim_score, label, round, final, repeat, decides);
 CREATE TABLE points (debate, dimension, pro, con);  -- of the panel's ballots on the whole debate
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
@@ -137,16 +138,17 @@ def _database(rows: Rows) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:")
     database.executescript(_SCHEMA)
     database.executemany(
-        """INSERT INTO all_debates VALUES (:debate, :id, :created, :topic, :category, :pro, :con, :first, :winner,
+        """INSERT INTO all_debates VALUES (:debate, :id, :created, :topic_id, :category, :pro, :con, :first, :winner,
         :complete, :rehearsed)""",
         ({**vars(row), "debate": n} for n, row in enumerate(rows.debates)),
     )
-    index, judgings = {row.id: n for n, row in enumerate(rows.debates)}, list(rows.judgings)
+    index, merged_ballots = {row.id: n for n, row in enumerate(rows.debates)}, list(rows.merged_ballots)
     database.executemany(
-        "INSERT INTO ballots VALUES (:id, :judge, :winner, :lead, :score, :label, :round, :final, :repeat, :decides)",
-        ({**vars(row), "id": index[row.debate], "lead": row.lead, "decides": row.decides} for row in judgings),
+        """INSERT INTO ballots
+        VALUES (:id, :judge, :winner, :lead, :claim_score, :label, :round, :final, :repeat, :decides)""",
+        ({**vars(row), "id": index[row.debate], "lead": row.lead, "decides": row.decides} for row in merged_ballots),
     )
-    of_panels = [(index[row.debate], row.scores) for row in judgings if row.final and row.repeat == 0]
+    of_panels = [(index[row.debate], row.scores) for row in merged_ballots if row.final and row.repeat == 0]
     points = ((debate, name, *pair) for debate, scores in of_panels for name, pair in scores.items())
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
     database.executescript(_PANEL_POINTS)

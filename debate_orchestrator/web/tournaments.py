@@ -86,7 +86,7 @@ def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
     matches = [
         debate
         for debate in rows.debates
-        if filters.topic in ("", debate.topic) and filters.category in ("", debate.category)
+        if filters.topic in ("", debate.topic_id) and filters.category in ("", debate.category)
     ]
     if not filters.judge:
         return matches
@@ -148,7 +148,7 @@ def choices(rows: Rows) -> dict[str, list[str]]:
     """The choices of each filter, in alphabetical order."""
     models = {model for debate in rows.debates for model in (debate.pro, debate.con) if model is not None}
     options: dict[str, Iterable[str]] = {
-        "topic": {debate.topic for debate in rows.debates},
+        "topic": {debate.topic_id for debate in rows.debates},
         "category": {debate.category for debate in rows.debates if debate.category},
         "judge": {ballot.judge for ballot in rows.ballots if ballot.is_vote},
         "model": models,

@@ -67,7 +67,7 @@ class Progress:
 
     def winners(self) -> list[str]:
         """The last winners, a line each."""
-        return [f"  {scheduled.topic}: {outcome(scheduled, debate_status)}" for scheduled, debate_status in self.last]
+        return [f"  {scheduled.topic_id}: {outcome(scheduled, status)}" for scheduled, status in self.last]
 
     def numbers(self, run: TournamentRun) -> RunCounts:
         counts = Counter(debate_status.status for debate_status in run.statuses.values())

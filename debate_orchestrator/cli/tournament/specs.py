@@ -237,7 +237,7 @@ def _estimate_lines(
 ) -> Iterator[str]:
     from debate_orchestrator.providers import pricing
 
-    topics = plural(len({scheduled.topic for scheduled in schedule}), "topic")
+    topics = plural(len({scheduled.topic_id for scheduled in schedule}), "topic")
     debates, models = plural(expected.debates, "debate"), plural(len(spec.models), "model")
     yield f"{debates}: {models}, {topics}, sides {spec.sides}, format {spec.format}."
     input_tokens, output_tokens = expected.tokens
