@@ -262,7 +262,7 @@ def turns_taken(debate: DebateState) -> list[Turn]:
 
 
 def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
-    """The judges' turns whose missing ballots left a debate undecided; empty for any other debate."""
+    """The judges' turns whose missing ballots left a debate without a decision; empty for any other debate."""
     if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
         return []
     verdict = tally.verdict(debate)
@@ -290,8 +290,8 @@ def missing_turns(debate: DebateState) -> list[Turn]:
 
 
 def turns_to_reopen(debate: DebateState) -> list[Turn]:
-    """The turns of a complete debate that a Reopened event makes due again: the missing ballots of an undecided
-    debate, or else what is missing after the verdict. Turns before the first speech are not asked again."""
+    """The turns of a complete debate that a Reopened event makes due again: the ballots that a decision
+    lacks, or else what is missing after the verdict. Turns before the first speech are not asked again."""
     if debate.due:
         return []
     return turns_without_usable_ballot(debate) or [turn for turn in missing_turns(debate) if turn.after_rounds]
