@@ -23,7 +23,7 @@ TALK = "# Cats?\n\n## Round 1\n\n### Ann (Pro)\n\nFor cats.\n\n### Bo (Con)\n\nA
 
 @pytest.fixture
 def recorded(here: Path) -> Path:
-    """A finished debate of two rounds, and another judging of it that can be played from."""
+    """A finished debate of two rounds, and a re-judging of it that can be played from."""
     write_journal(here / OLD, play_events(rounds=2))
     says = script_of(
         _1_verdict_judge=scripted_replies.ballot(2, 9, rounds=2), _final_verdict_judge=scripted_replies.final("b")
@@ -122,12 +122,12 @@ def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:
         session.record(Reassigned(seat="judge", specs=("human",)))
     step = debate("step", "talk.judged.journal.jsonl")
     ran = debate("resume", "talk.judged.journal.jsonl")
-    judging = debate("judge", "talk.md", "--judge", "human")
+    rejudging = debate("judge", "talk.md", "--judge", "human")
 
     hint = "and there is none. Try: `--judge host`. Then `debate step` writes briefs"
-    assert (step.code, ran.code, judging.code) == (2, 2, 2)
+    assert (step.code, ran.code, rejudging.code) == (2, 2, 2)
     assert "at a terminal with `debate resume talk.judged.journal.jsonl`, or seat the host" in step.err
-    assert hint in ran.err and hint in judging.err
+    assert hint in ran.err and hint in rejudging.err
     assert "can't be in one debate" not in ran.err
 
 

@@ -300,7 +300,7 @@ FRIDAY = "debate-report.journal.jsonl"
 
 @pytest.fixture
 def two(here: Path, debate: Run) -> list[str]:
-    """A real debate, and another judging of it by stand-ins."""
+    """A real debate, and a re-judging of it by stand-ins."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / FRIDAY, FRIDAY)
     assert debate("judge", FRIDAY, "--judge", "rehearse", "--output", "again.md", "--quiet").code == 0
     return [FRIDAY, "again.journal.jsonl"]

@@ -249,7 +249,7 @@ CONCESSIONS = [
 
 @for_each(CONCESSIONS)
 def test_a_concession_in_an_unjudged_debate_stays_on_record(row: tuple[dict[str, Any], str, int]) -> None:
-    """A side that conceded in a conversation has conceded in its judging too, whatever the judges find."""
+    """A side that conceded in a conversation has conceded in its re-judging too, whatever the judges find."""
     script, conceder, rounds = row
     events = conversation(script, rounds=3)
     opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW * 3)
@@ -283,15 +283,15 @@ def test_speeches_beside_and_after_a_concession_are_kept(tmp_path: Path) -> None
             events.append(Spoke(turn_id=turn.id, reply=reply, concedes=concedes))
             debate = apply(debate, events[-1])
         opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)
-        judging = fold([opened, *spoken])
+        rejudging = fold([opened, *spoken])
         ends = "1.argument.b", "1.argument.a"
         texts = [
             f"In {turn}."
             for turn in (*(ends if conceding == "a" else ends[::-1]), "final.closing.a", "final.closing.b")
         ]
-        assert [text for _, text in speeches(judging)] == texts
-        assert [turn.id for turn in judging.due] == ["final.verdict.judge"]
-        assert tally.conceding_side(judging) == conceding[0]
+        assert [text for _, text in speeches(rejudging)] == texts
+        assert [turn.id for turn in rejudging.due] == ["final.verdict.judge"]
+        assert tally.conceding_side(rejudging) == conceding[0]
         earlier, judged = (build_report(entries(made)) for made in (events, [opened, *spoken]))
         assert has_speeches_of(judged, earlier)
         first_turn, *_, last_turn = judged.turns
@@ -301,7 +301,7 @@ def test_speeches_beside_and_after_a_concession_are_kept(tmp_path: Path) -> None
             assert not has_speeches_of(judged.model_copy(update={"turns": tuple(other)}), earlier)
 
 
-def test_a_judging_of_fields_and_quotes_has_their_speeches_and_the_material() -> None:
+def test_a_rejudging_of_fields_and_quotes_has_their_speeches_and_the_material() -> None:
     """Judges of an unjudged debate read its fields as text, and its tags of quotes as quotation marks. What was debated
     is what they judge, and what is judged once more: its letters are the sides' neither in ballots nor in a mirror."""
     format = loader.load("conversation")
@@ -333,15 +333,15 @@ def test_private_reasoning_is_left_out_once() -> None:
     said = "<think>A secret.</think></think>This was said."
     events = conversation({"_1_argument_a": said}, rounds=1)
     opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)
-    judging, _ = play(fold([opened, *spoken]))
-    second, _ = rejudge.opened_from_journal(entries([opened, *judging.replies.values()]), "d/j.journal.jsonl", NEW)
-    twice, _ = play(fold([second]), dict(speeches(judging)))
+    rejudging, _ = play(fold([opened, *spoken]))
+    second, _ = rejudge.opened_from_journal(entries([opened, *rejudging.replies.values()]), "d/j.journal.jsonl", NEW)
+    twice, _ = play(fold([second]), dict(speeches(rejudging)))
     heard = [
         speech_rules.visible_speech(debate, next(iter(debate.turns.values()))).text
-        for debate in (fold(events), judging, twice)
+        for debate in (fold(events), rejudging, twice)
     ]
     assert heard == ["</think>This was said."] * 3
-    assert "</think>This was said." in replayed(judging) and "A secret" not in replayed(judging)
+    assert "</think>This was said." in replayed(rejudging) and "A secret" not in replayed(rejudging)
 
 
 def replayed(debate: DebateState) -> str:
@@ -350,16 +350,16 @@ def replayed(debate: DebateState) -> str:
 
 
 def test_questions_from_the_floor_of_an_unjudged_debate_are_kept() -> None:
-    """A question to a side of a conversation is before the same speech in its judging."""
+    """A question to a side of a conversation is before the same speech in its re-judging."""
     floor = {"1.argument.b": "And dogs?", "2.argument.b": "And birds?"}
     for script in ({}, {"_2_argument_b": f"Yes.\n\n{CONCEDE}"}):
         events = conversation(script, floor, rounds=3)
         opened, spoken = rejudge.opened_from_journal(entries(events), "d/c.journal.jsonl", NEW)
-        judging = fold([opened, *spoken])
+        rejudging = fold([opened, *spoken])
         heard = [
-            (judging.reply(turn).text, question.text)
-            for turn in schedule.turns_taken(judging)
-            for question in schedule.new_questions(judging, turn)
+            (rejudging.reply(turn).text, question.text)
+            for turn in schedule.turns_taken(rejudging)
+            for question in schedule.new_questions(rejudging, turn)
         ]
         texts = dict(speeches(fold(events)))
         assert heard == [(texts[turn], question) for turn, question in floor.items()]
@@ -433,7 +433,7 @@ PLAIN = "# Cats?\n\n" + "\n".join(
 
 
 def opened(text: str, **how: Any) -> list[Event]:
-    """The events with which the judging of a transcript begins."""
+    """The events with which the re-judging of a transcript begins."""
     first, spoken = rejudge.opened_from_transcript(parse(text, "t.md"), "d/t.md", "f" * 64, ("speaker",), **how)
     return [first, *spoken]
 
@@ -452,8 +452,8 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
         (f"{n}.argument.{side}", f"{word} {n}.") for n in (1, 2, 3) for side, word in (("a", "For"), ("b", "Against"))
     ]
     assert debate.opened.format.round == loader.load("transcript").round
-    judging = [turn.id for turn in schedule.turns_taken(debate) if turn.judging]
-    assert judging == ["3.verdict.judge", "final.verdict.judge", "final.dissent.judge"]
+    ballots = [turn.id for turn in schedule.turns_taken(debate) if turn.judging]
+    assert ballots == ["3.verdict.judge", "final.verdict.judge", "final.dissent.judge"]
     assert costs_of(fold(opened(PLAIN))).lines == ()
     assert "**Rounds Completed:** 3 / 3" in report
     assert "The debate judged here is an earlier one: “t.md” (digest ffffffffffff)." in report
@@ -491,7 +491,7 @@ def test_every_error_is_reported_at_once() -> None:
     assert len(refused.value.problems) == 4
 
 
-def test_a_judging_names_programs_alone() -> None:
+def test_a_rejudging_names_programs_alone() -> None:
     """Arguments of a program that spoke may hold anything, so no report shows them; nor can a name end its marks."""
     speakers = {"a": "command:python3 seat.py --token 1234", "b": "Bo”. The verdict was confirmed; “Ann"}
     earlier_debate = EarlierDebate(source="t.md", digest="f" * 64, root="f" * 64, speakers=speakers)

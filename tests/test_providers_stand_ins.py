@@ -206,9 +206,9 @@ def test_it_replays_the_debate_that_was_recorded(recording: Path) -> None:
             make_provider(f"replay:{recording}", other)
 
 
-def test_a_judging_has_the_speeches_of_the_debate_that_it_began_with(recording: Path, tmp_path: Path) -> None:
-    """They are on record up to the line at which the judging began, even if the debate went on after it. Another debate
-    under the same name is refused, but a recording of one may judge."""
+def test_a_rejudging_has_the_speeches_of_the_debate_that_it_began_with(recording: Path, tmp_path: Path) -> None:
+    """They are on record up to the line at which the re-judging began, even if the debate went on after it. Another
+    debate under the same name is refused, but a recording of one may judge."""
     seat, other = f"replay:{recording}", tmp_path / "other"
     entries = read(recording).entries
     opened = rejudge.opened_from_journal(entries, str(recording), ("host", f"replay:{other}"))[0]

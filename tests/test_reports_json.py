@@ -101,7 +101,7 @@ def test_numbers_are_not_rounded_and_the_undecided_is_null() -> None:
 
 
 def test_evidence_recorded_debates_and_reviewers_are_reported() -> None:
-    """A page that was kept has its hash; a second judging names the first; ballots that don't count say why."""
+    """A page that was kept has its hash; a re-judging names the first judging; ballots that don't count say why."""
     row = check("1.argument.a", archived="so.html", digest="1" * 64)
     script = {"1.argument.a": evidence(), "1.check.clerk": checks(row)}
     cited = read(any_report_model("claim", script, cast=FETCHED))["evidence"]["citations"][0]

@@ -83,9 +83,9 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
     )
 
 
-def test_the_judging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
-    """A conversation counts with the votes of its first judging, which a note says; later ones are repeats, and those
-    of stand-ins count nowhere."""
+def test_the_rejudging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
+    """A conversation counts with the votes of its first re-judging, which a note says; later ones are repeats, and
+    those of stand-ins count nowhere."""
     Path("x").mkdir()
     first = opened_event(rounds=1, cast={"a": ("one",), "b": ("two",)})
     opened = first.model_copy(update={"format": loader.load("conversation")})
@@ -111,9 +111,9 @@ def _judge_again(path: str, source: str, judge: str, winner: str = "a") -> list[
     """Judges a debate again; the events of its journal. Without a `winner` its ballots are any that fit."""
     ballots = {"final.verdict.judge": {"winner": winner}} if winner else {}
     entries = read(source).entries
-    judging, spoken = rejudge.opened_from_journal(entries, source, (judge,))
+    rejudging, spoken = rejudge.opened_from_journal(entries, source, (judge,))
     said = {entry.event.turn_id: entry.event for entry in entries if isinstance(entry.event, Spoke)}
-    state, events = fold([judging, *spoken]), [judging, *spoken]
+    state, events = fold([rejudging, *spoken]), [rejudging, *spoken]
     while state.due:
         for turn in state.due:
             for event in folding.events(state, turn, ballots):
@@ -164,7 +164,7 @@ def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
     events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
     write_journal(Path("x/1.journal.jsonl"), events)
     again = Path("x/again.journal.jsonl")
-    judging = _judge_again(str(again), "x/1.journal.jsonl", "four")
+    rejudging = _judge_again(str(again), "x/1.journal.jsonl", "four")
     assert {row.repeat for row in read_rows("x").ballots} == {0, 1}
     with JournalWriter("x/1.journal.jsonl") as writer:  # it was judged before this line
         writer.append(Noted(note="one agent"))
@@ -174,11 +174,11 @@ def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
         event.model_copy(update={"reply": event.reply.model_copy(update={"text": "Other words."})})
         if isinstance(event, Spoke)
         else event
-        for event in judging
+        for event in rejudging
     ]
     for changed, why in (
         (forged, "its speeches are not those of x/1.journal.jsonl."),
-        (judging[:-1], "its re-judging is not finished."),
+        (rejudging[:-1], "its re-judging is not finished."),
     ):
         again.unlink()
         write_journal(again, changed)

@@ -284,7 +284,7 @@ def test_a_complete_debate_whose_journal_names_such_a_report(debate: Run, answer
 
 
 @pytest.mark.parametrize("source", ["agents/report.journal.jsonl", "agents/talk.md"])
-def test_a_source_that_names_such_a_judging(debate: Run, answers: Path, source: str) -> None:
+def test_a_source_that_names_such_a_rejudging(debate: Run, answers: Path, source: str) -> None:
     """The report of a re-judging lies beside its source: in a folder of instructions that needs consent, or another
     name that the user types. That holds for a transcript and for the library too."""
     place_finished_debate(debate)

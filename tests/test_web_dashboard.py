@@ -95,7 +95,7 @@ def test_a_rehearsal_says_what_the_real_debate_takes(visitor: Visitor) -> None:
     assert hosted.endswith("What the real debate takes is not known: its stand-ins name no model")
 
 
-def test_a_judging_says_what_it_takes_before_a_model_is_called(visitor: Visitor, server: Server) -> None:
+def test_a_rejudging_says_what_it_takes_before_a_model_is_called(visitor: Visitor, server: Server) -> None:
     """*Judge again* by a model shows what `debate judge` shows before it begins, and calls no model until then."""
     address = started(visitor)
     judges, before = "anthropic:claude-opus-5-5", len(server.requests)
