@@ -93,7 +93,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| you must move | Move soon. | 70 % |",
         "- **Point 0.** Reason 0.  \n  *No turn was left to answer it; still in dispute (C1).*\n- ",
         "*No turn was left to answer it.*\n\n### What Speaks",
-        "- By the ballots, neither side dealt with I1 “Question 1?”, I2 “Question 2?”, I3 “Question 3?”, "
+        "- By the ballots of round 1, neither side dealt with I1 “Question 1?”, I2 “Question 2?”, I3 “Question 3?”, "
         "I4 “Question 4?” and 4 more.",
         "- *The strongest objection:* **Cost.** Waiting costs more each month.\n- **Skills.** People",
         "1. This week: count last month's incidents.",

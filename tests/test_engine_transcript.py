@@ -104,7 +104,7 @@ def test_rounds() -> None:
         "Two came - Bo - and left: so.", "Of 24 dogs one barks, but Bo: never.", "Bo 3.5 is better.",
         "In 2024 Bo - my uncle - left.", "See Smith (2019), Bo: A Life.", "As I said (twice) Bo: no", "Version 3 - Bo",
         "To sum up: Bo - my uncle - left.", "At 10:32 Bo: no.", "PM Bo: no.", "Bo 3:16 is clear.", "Answer Bo: so.",
-        "   <div>\nso\n</div>", "<!-- a note\n\nof hers -->",
+        "   <div>\nso\n</div>", ">\t<div>so\n\nmore", "<!-- a note\n\nof hers -->",
         "<div>\n#cheap\n</div>",
     ],
 )  # fmt: skip

@@ -86,13 +86,17 @@ def _replies(debate: DebateState, setting: str) -> Iterator[StructuredReplyGiven
                     yield reply
 
 
+def round_of_standings(debate: DebateState) -> int | None:
+    """The last round that counts whose ballots say who has the better of the issues; None if there is none."""
+    return max((n for n in debate.judged_rounds if tally.issue_rulings(debate, n)), default=None)
+
+
 def issue_standings(debate: DebateState) -> dict[str, str]:
-    """Issue to who has the better of it by the ballots of the last round that counts: a side, `even` or `untouched`. In
-    a panel, by most judges; if they are divided, `even`. It is empty if no ballot says."""
-    rounds = [n for n in sorted(debate.judged_rounds) if tally.issue_rulings(debate, n)]
-    if not rounds or (issues := issue_list(debate)) is None:
+    """Issue to who has the better of it by the ballots of that round: a side, `even` or `untouched`. In a panel, by
+    most judges; if they are divided, `even`. It is empty if no ballot says."""
+    if (last_round := round_of_standings(debate)) is None or (issues := issue_list(debate)) is None:
         return {}
-    rulings_by_judge = tally.issue_rulings(debate, rounds[-1])
+    rulings_by_judge = tally.issue_rulings(debate, last_round)
     leaders = {}
     for issue in issues.issues:
         on_issue = (rulings[issue] for rulings in rulings_by_judge if isinstance(rulings.get(issue, 0), str | None))

@@ -361,7 +361,7 @@ def _headings(text: str, problems: list[str]) -> list[_Heading]:
                 headings.append(_Heading(first, end, int(token.tag[1:]), following.content))
         elif token.type == "fence" and token.map[1] - token.map[0] < token.content.count("\n") + 2:
             problems.append(f"{location}: this code block is never closed. Close it with a line {token.markup}.")
-        elif token.type == "html_block" and _hides_headings(token.content.lstrip(" ")):
+        elif token.type == "html_block" and _hides_headings(token.content.lstrip()):
             problems.append(f"{location}: this HTML hides what is below it. Close it, and leave a line empty.")
     return headings
 

@@ -75,6 +75,8 @@ class IssuesReport(Part):
     """The kinds of decider for whom the answer may differ."""
     issues: tuple[IssueReport, ...]
     """The weightiest first."""
+    round: int | None = None
+    """The round whose ballots say how they stand; null if none does. Later ones were not judged."""
     unknowns: tuple[str, ...]
     """Facts that no one in the debate could measure."""
     by: Literal["rapporteur", "user"]
@@ -207,6 +209,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
             for name, question in visible["issues"].items()
         ),
         unknowns=tuple(visible["unknowns"]),
+        round=rapporteur.round_of_standings(debate),
         by="rapporteur" if debate.opened.settings.own_issues is None else "user",
         changed=debate.changed_issues is not None,
     )
@@ -214,12 +217,14 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
 
 def untouched_issues(report: IssuesReport | None) -> Iterator[str]:
     """The sentence on the issues that neither side dealt with, if there are any."""
-    untouched = [issue for issue in (report.issues if report else ()) if issue.standing == rapporteur.UNTOUCHED]
+    if report is None:
+        return
+    untouched = [issue for issue in report.issues if issue.standing == rapporteur.UNTOUCHED]
     named = [f"{issue.id} {quoted(wording.shorten(issue.question, 60))}" for issue in untouched[:_MAX_UNTOUCHED]]
     if more := len(untouched) - len(named):
         named.append(f"{more} more")
     if named:
-        yield f"By the ballots, neither side dealt with {and_joined(named)}."
+        yield f"By the ballots of round {report.round}, neither side dealt with {and_joined(named)}."
 
 
 def _sanitized(fields: Mapping[str, Any]) -> dict[str, Any]:
