@@ -1,7 +1,7 @@
 """Shows manipulated debates to judges, and measures which manipulations change their ballots.
 
 A case is a sample debate with one probe applied (filler, polish, injected instructions to the judge), judged beside its
-original. Every ballot is an ordinary judging with a journal of its own,
+original. Every ballot is an ordinary re-judging with a journal of its own,
 `FOLDER/JUDGE/DEBATE.PROBE.SIDE.REPEAT.journal.jsonl`. An interrupted run therefore loses nothing, and the next one asks
 only for the ballots that are missing.
 """
@@ -150,7 +150,7 @@ def _validate(model: type[_Model], name: str, fields: object) -> _Model:
 
 
 def make_opened(case: ProbeCase, spec: str) -> tuple[Opened, list[Spoke | Declined]]:
-    """The first event of the judging of a case, and its speeches as the events that follow."""
+    """The first event of the re-judging of a case, and its speeches as the events that follow."""
     transcript = case.transcript
     digest = hashlib.sha256(transcript.model_dump_json().encode()).hexdigest()
     opened, speeches = rejudge.opened_from_transcript(transcript, case.name, digest, (spec,))
