@@ -167,9 +167,11 @@ class ReviewForm:
         return problems_found
 
     def normalized(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        """A ballot with its votes as they are meant, and with everything else as it is."""
+        """A ballot with its votes as they are meant, and with everything else as it is. No word that was written stands
+        for an answer that may be left out."""
         values = {"before": None, "after": None, **_plain(value)}
-        shape = {name: field for name, field in self.shape.items() if name in values and field.kind != "text"}
+        named = [name for name, field in self.shape.items() if values.get(name) is not None and field.kind != "text"]
+        shape = self.parts(*named)
         votes = {name: values[name] for name in shape}
         return {**values, **normalize(shape, votes, self.shape_context, self._side_words).value}
 
