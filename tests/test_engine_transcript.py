@@ -284,6 +284,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Pro\n\nx\n\n### Con\n\n> ~~~\n> y\n\n### Pro\n\nz", "line 7: this code block is never closed"),
         (f"### Pro\n\n<!-- x\n\n{PRO_CON}", "line 3: this HTML hides what is below it"),
         ("### Pro\n\nx\n<br>\n### Con\n\ny\n\n<br>\n### Con\n\ny", "line 9: this HTML hides"),
+        (document("### Pro\n", "### Con\n").replace("Round 2", "Round 1: Tea"), "round 1 begins a second time"),
         (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
         (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "speech 1 is in no round, and others are"),
         (f"{PRO_CON}## Round 2\n\n{PRO_CON}", "speech 1 is in no round, and others are"),

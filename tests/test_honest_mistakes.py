@@ -88,6 +88,7 @@ def test_about_a_debate_with_its_own_issues(debate: Run, here: Path, no_models: 
         ("check", "cat"): "Did you mean 'cat.journal.jsonl'?\n",
         ("check", "tlk.md"): "Try: the path of a journal (.journal.jsonl) that is there.\n",
         ("open", "--answers", "ii.yaml"): "ii.yaml: there is no such file. Did you mean 'i.yaml'?\n",
+        ("report", f"{'long' * 75}/x"): "Try: the path of a journal (.journal.jsonl) that is there.\n",
         ("judge", "tlk.md"): "No such file: 'tlk.md'. Did you mean 'talk.md'?\n",
         ("judge", "x/zzz.md"): "Try: the path of a journal (.journal.jsonl) or a transcript (.md) that is there.\n",
         ("step", "--issues", "I1"): "Try: another debate, with your list as `issues:` in its file.\n",

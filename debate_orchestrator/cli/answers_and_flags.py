@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from debate_orchestrator.cli import consent
@@ -44,7 +43,7 @@ from debate_orchestrator.setup.answers import (
 )
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_file, with_answers, with_progress
-from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
+from debate_orchestrator.storage.paths import REPORT, DebateFiles, files_like, free_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MAX_SIZE, error_text, name_of, parse_mapping, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, suggest
@@ -175,7 +174,8 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
 def _read_answers(path: str | None) -> dict[str, Any]:
     if path != STANDARD_INPUT:
         if path and not os.path.lexists(path):
-            nearest = suggest(os.path.basename(path), (file.name for file in Path(path).parent.glob("*.y*ml")))
+            folder, name = os.path.split(path)
+            nearest = suggest(name, (file.name for file in files_like(folder, "*.y*ml")))
             suggestion = nearest or "Try: `debate answers > FILE`, which writes one to start from."
             raise BadFile(f"{name_of(path)}: there is no such file. {suggestion}")
         return _read_file(path) if path else {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from pathlib import Path
 
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.phases import JUDGE
@@ -13,7 +12,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal_lines import stored_state
-from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.storage.paths import JOURNAL, files_like
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr, suggest
@@ -47,7 +46,7 @@ def find_journal(path: str | None, *, transcripts: bool = False, can_continue: C
     if not os.path.lexists(path):
         folder, name = os.path.split(path)
         names = [os.path.basename(journal_path) for _, journal_path in _journals(folder)]
-        names += [transcript.name for transcript in Path(folder).glob("*.md")] if transcripts else []
+        names += [transcript.name for transcript in files_like(folder, "*.md")] if transcripts else []
         wanted = f"a journal ({JOURNAL})" + (" or a transcript (.md)" if transcripts else "")
         suggestion = (
             suggest(name if "." in name else f"{name}{JOURNAL}", names) or f"Try: the path of {wanted} that is there."
@@ -90,7 +89,7 @@ def _journals(folder: str, subfolder: str = "") -> list[tuple[float, str]]:
     """The regular files of a folder that are named like journals, with their times; none that a crash left empty. With
     the subfolder `*/` it is those of its subfolders."""
     journals = []
-    for path in Path(folder).glob(f"{subfolder}*{JOURNAL}"):
+    for path in files_like(folder, f"{subfolder}*{JOURNAL}"):
         try:
             status = path.lstat()
         except OSError:

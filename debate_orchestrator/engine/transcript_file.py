@@ -402,6 +402,8 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
             problems.append(f"{location}: {name} has text below it and names no side.")
         elif match := _ROUND.fullmatch(heading.text):
             number = int(match[1])
+            if any(speech.round == number for speech in speeches):
+                problems.append(f"{location}: round {number} begins a second time. A file holds one debate.")
         elif heading.level == 1 or heading is headings[-1] or len(unread) == MAX_SPEECHES:
             problems.append(f"{location}: {name} names no side and no round. Leave it out. A file holds one debate.")
         else:

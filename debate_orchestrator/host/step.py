@@ -153,9 +153,10 @@ class Stepper:
         """`before_calls` is called once, before the first call. `just_opened` says that the debate was opened just
         now, so that its first announcements are new."""
         self.session, self.folder, self.before_calls = session, folder, before_calls
-        self.permissions, self.just_opened, self.has_announced_calls = permissions, just_opened, False
+        self.permissions, self.has_announced_calls = permissions, False
         self.announcer = Announcer()
-        self.earlier_announcements = [] if just_opened else self.announcer.new_announcements(session.state)
+        if not just_opened:
+            self.announcer.new_announcements(session.state)
         self.providers = seat_providers(session, permissions)
         self.briefed_turn_ids = [turn.id for turn in self._due_at_host() if self.state.briefs_sent(turn.id)]
         self.accepted: list[Accepted] = []
@@ -204,12 +205,7 @@ class Stepper:
         except DiskFull as error:
             raise self.session.with_saved(error) from error
         self.session.journal.sync()
-        new_announcements = self.announcer.new_announcements(self.state)
-        show = (
-            new_announcements
-            if self.just_opened or self.accepted or self.rejected
-            else [line for line in (*self.earlier_announcements, *new_announcements) if line.heading][-1:]
-        )
+        show = self.announcer.new_announcements(self.state)
         missing = [turn for turn in turns if turn.turn in self.briefed_turn_ids and turn.turn not in self.rejected]
         return StepResult(
             show=(*(line.shown_alone(self.state) for line in show), *self._late_replies()),

@@ -1,7 +1,7 @@
 """The registry of providers: one entry for each kind.
 
 To add an API, write one module with `problem(spec)` and `provider(spec, current, permissions)`, and add one
-`ProviderEntry` to `_ENTRIES`. A kind that calls no server of models also needs a line in `util.`_OCCUPANTS``.
+`ProviderEntry` to `_ENTRIES`. A kind that calls no server of models also needs a line in `model_spec._OCCUPANTS`.
 An agent host has an entry without a module: nothing is called, and its turns stay due until `debate step` takes the
 replies.
 """

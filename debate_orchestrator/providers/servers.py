@@ -108,6 +108,10 @@ def key_names(spec: str) -> tuple[str, ...]:
     return server(spec).key_variables if api_of(spec) and spec_problem(spec) is None else ()
 
 
+_HALF_ADDRESS = re.compile(r"[:：]//|@(\w*//|\w+:/|https?[:;.]|\[|localhost\b|[\w.-]+(:\d+|\.\w+)(/|$))", re.IGNORECASE)
+"""What is no part of a model's name, but an address with a slip."""
+
+
 def spec_problem(spec: str) -> str | None:
     """The reason that a spec of an API names no model of a server; None if it does."""
     api, kind = api_of(spec), model_spec.kind(spec)
@@ -118,7 +122,7 @@ def spec_problem(spec: str) -> str | None:
         return f"{short_repr(spec)} names no model. {hint}"
     if not model.isprintable() or " " in model:
         return f"{short_repr(model)} is not the name of a model. {hint}"
-    if url is None and re.search(r"@(\w*:?//|\w+:/|https?:|\[|localhost\b|[\w.-]+(:\d+|\.\w+)(/|$))", model, re.I):
+    if url is None and _HALF_ADDRESS.search(model):
         return f"{short_repr(model)} has half an address. Try: http:// or https:// in small letters before the host."
     if url is not None and not takes_address:
         return f"{kind} takes no address, and got {short_repr(url)}. {hint}"

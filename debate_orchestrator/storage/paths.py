@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from glob import glob
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,6 +114,11 @@ def free_files(files: DebateFiles) -> DebateFiles:
 def free_report() -> str:
     """A report's name that no debate of the working directory has: `debate-report.md`, or with a number."""
     return free_files(DebateFiles.named_by(REPORT)).report
+
+
+def files_like(folder: str, pattern: str) -> list[Path]:
+    """The paths in a folder that match a pattern; none if there is no such folder, or it can't be read."""
+    return [Path(folder, name) for name in glob(pattern, root_dir=folder or os.curdir, include_hidden=True)]
 
 
 def state_folder() -> Path | None:
