@@ -69,6 +69,7 @@ def test_balanced_sides_alternate(tmp_path: Path) -> None:
         spec = small_tournaments.spec(topics, repetitions=repetitions, sides="balanced", first="balanced")
         for counts in _places(make_schedule(spec)).values():
             assert counts.total() == topics * repetitions and max(counts.values()) - min(counts.values()) <= 1
+            assert abs(2 * (counts[True, "pro"] + counts[False, "con"]) - counts.total()) <= 1
 
     made = folder.create(str(tmp_path / "t"), spec)
     path = tmp_path / "t" / "tournament.json"

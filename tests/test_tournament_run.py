@@ -292,8 +292,10 @@ def test_reports_of_debates_are_written_where_they_are_not_up_to_date(debate: Ru
         journal.write_bytes(lines)
     edited = Path(held.folder, "debates", f"{held.schedule[1].id}.html")
     edited.write_text(edited.read_text(encoding="utf-8").replace("<title>", "<title>My "), encoding="utf-8")
+    Path(held.journal_path(held.schedule[2].id).replace(".journal.jsonl", ".md")).unlink()
     again = debate("tournament", "resume", held.folder)
 
+    assert len(list(Path(held.folder, "debates").glob("*[0-9a-f].md"))) == len(held.schedule)
     assert {path: path.read_bytes() for path in pages} == {path: data for path, (data, _) in pages.items()}
     assert sum(path.stat().st_mtime_ns == written for path, (_, written) in pages.items()) == len(pages) - 2
     assert again.code == 0 and again.err.count("is kept as") == 1 and edited.with_suffix(".edited.html").exists()

@@ -116,9 +116,10 @@ def first_speakers(
     if spec.first == "random":
         return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":
-        # Where sides alternate too, the order turns half as often: else the two would stay locked.
-        step = 2 if spec.sides == "balanced" and spec.order_within_sides else 1
-        turn = topic_index // step + repetition // step
+        turn = topic_index + repetition
+        if spec.sides == "balanced" and spec.order_within_sides:
+            # Sides alternate too: the order turns half as often, or the two would stay locked.
+            turn = (topic_index * spec.repetitions + repetition - 1) // 2
         return [orders[(number("first", spec, *sorted((pro, con))) + turn) % 2]]
     return [spec.first]
 

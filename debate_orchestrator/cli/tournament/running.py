@@ -274,7 +274,8 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     due: dict[str, DebateFiles] = {}
     for debate_id in (scheduled.id for scheduled in run.tournament.schedule if run.statuses[scheduled.id].is_complete):
         files = DebateFiles.of_journal(run.tournament.journal_path(debate_id))
-        if not os.path.lexists(files.page) or report_files.is_outdated(files.page, files.journal):
+        made = (files.report, files.page)
+        if any(not os.path.lexists(path) or report_files.is_outdated(path, files.journal) for path in made):
             due[debate_id] = files
     if len(due) > 50 and not quiet:
         print_status(f"Writing {len(due):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
