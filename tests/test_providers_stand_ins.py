@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import shutil
+import socket
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from unittest.mock import Mock
 
 import pytest
 from core.folding import opened
@@ -29,6 +32,7 @@ from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
+from debate_orchestrator.evidence import fetch
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -39,7 +43,7 @@ from debate_orchestrator.providers.human import Human
 from debate_orchestrator.providers.rehearse import Filler
 from debate_orchestrator.reports.provenance import provenance_notes
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
+from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed, TransientError
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 CONTEXT = ShapeContext(
@@ -345,6 +349,34 @@ def test_pages_are_fetched_and_kept(site: Site, tmp_path: Path) -> None:
     assert (tmp_path / "kept" / first["archived"]).read_bytes() == ARTICLE.encode()
     assert (second["turn"], second["state"], second["archived"]) == ("1.argument.b", "unreachable", None)
     assert "404" in second["why"]
+
+
+@pytest.mark.parametrize(
+    "place", ["asyncio.create_subprocess_exec", "aiohappyeyeballs.start_connection", "socket.getaddrinfo", "os.open"]
+)
+def test_a_clerk_who_can_open_no_more_files(
+    site: Site, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is on record of a page for which this process had no file left: the call is to be made again."""
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    debate, resolver = cited(site.url("/"), None), fetch.system_addresses if place == "socket.getaddrinfo" else None
+    clerk = Clerk("fetch", CurrentState(debate), lambda: site.fetcher(resolver))
+    clerk.evidence_folder = str(tmp_path / "kept")
+    if resolver:  # the system's resolver doesn't say why it found nothing
+        monkeypatch.setattr(place, Mock(side_effect=socket.gaierror(socket.EAI_AGAIN, "Temporary failure")))
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(TransientError, match=r"^The clerk can't.*`ulimit -n`") as raised,
+    ):
+        patch.setattr("os.open" if resolver else place, fail)
+        checks(debate, clerk)
+
+    assert raised.value.refused and not raised.value.maybe_billed
+    if not resolver:
+        assert checks(debate, clerk)[0]["state"] == "verified"
 
 
 def test_this_machine_is_out_of_bounds(site: Site) -> None:

@@ -27,6 +27,7 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import rows as rows_module
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.model_names import names_by_spec, numbered_names
+from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.util.errors import BadFile
 
 
@@ -281,6 +282,34 @@ def test_a_debate_that_is_added_takes_no_name_over(here: Path) -> None:
     assert note.endswith(
         ": “command:bot” (first in x/1.journal.jsonl), “command:bot (3)” (first in x/3.journal.jsonl)."
     )
+
+
+def test_a_vote_whose_second_ballot_is_by_another_model(here: Path) -> None:
+    """It is one vote, of the model of the first ballot: its points are the mean of both, as in the debate's report. Of
+    a vote that lacks one of its two ballots, first or second, a note says that it is left out."""
+    Path("x").mkdir()
+    criteria = scripted_debates.shipped_format("panel").rubric.criteria
+    first, second = "final.verdict.judge", "final.verdict.judge.mirrored"
+    script = {
+        turn: {"scores": {side: dict.fromkeys(criteria, n) for side, n in zip("ab", points, strict=True)}}
+        for turn, points in ((first, (8, 3)), (second, (3, 7)))
+    }
+    events = scripted_debates.events(
+        "panel", script, mirror=True, cast={"a": ("x:a",), "b": ("x:b",), "judge": ("x:first",)}
+    )
+    at = next(n for n, event in enumerate(events) if getattr(event, "turn_id", "") == second)
+    given = Reassigned(seat="judge", specs=("x:late",))
+    write_journal(Path("x/1.journal.jsonl"), [*events[:at], given, *(_by("x:late", event) for event in events[at:])])
+    found = read_rows("x")
+
+    (vote,) = found.merged_ballots
+    assert (vote.judge, {*vote.scores.values()}, vote.counted) == ("x:first", {(7.5, 3)}, True)
+    notes = " ".join(found.all_notes())
+    assert "0 of 1 votes that were cast twice changed" in notes and "only one" not in notes
+    assert "In 1 debate another model cast a vote's second ballot" in notes
+    for left in (0, 1):
+        row = found.ballots[left].model_copy(update={"counted": False})
+        assert "cast only one of the two ballots: 1." in " ".join(Rows(found.debates, [row]).all_notes())
 
 
 def _by(spec: str, event: Any) -> Any:

@@ -177,13 +177,17 @@ def test_a_cap_over_all_debates(server: Server) -> None:
     for path, data in journals.items():
         path.write_bytes(data.replace(b'"at":"2', b'"at":"1', 1))
     assert small_tournaments.runner(held).budget.committed_cost() == pytest.approx(spent)
-    for path in journals:
-        path.write_bytes(b"\0" * 500 + b"\n")
+    for n, path in enumerate(journals):
+        path.write_bytes(b"\0" * 500 + b"\n" * (n % 2))
     unread = small_tournaments.runner(held)
     assert unread.budget.committed_cost() > spent
     progress = Progress().numbers(unread)
     assert status_line(progress).split(" · ")[2] == f"about ${progress.usd:.2f} of $0.05"
     assert sum("Its calls may have cost $0." in one.why[-1] for one in unread.statuses.values() if one.why) == begun
+    whys = [why for one in unread.statuses.values() for why in one.why]
+    assert any(
+        "is not a debate's journal. Try: move it away, and the whole debate is held again" in why for why in whys
+    )
     for path, data in journals.items():
         path.write_bytes(data)
     raised = folder.write(held.folder, held.spec.model_copy(update={"max_cost": None}))

@@ -38,6 +38,7 @@ from debate_orchestrator.evidence.fetch import FetchedPage, Fetcher, Kind
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_new
 from debate_orchestrator.util import confine, coroutines, sanitize
 from debate_orchestrator.util.coroutines import running_timeout
+from debate_orchestrator.util.data import error_text
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.redact import truncate
 from debate_orchestrator.util.sanitize import one_line
@@ -60,7 +61,7 @@ class PageReading(FrozenModel):
 
 async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> PageReading:
     """Looks for a quote in a page, in a worker process. `requested_url` is the address that redirects began at. Raises
-    Unreadable if the process fails or times out."""
+    Unreadable if the process fails or times out, and OSError if it can't be started."""
     addresses = (requested_url, *page.redirected_from, page.url)
     task = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": addresses}
     reader = await asyncio.create_subprocess_exec(
@@ -134,7 +135,8 @@ class QuoteCheck(FrozenModel):
 
 async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> QuoteCheck:
     """Whether the page at `url` holds `quote`. The page is kept in `folder`, if one is given. No address or page
-    raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written."""
+    raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written, and OSError if this
+    process can open no more files."""
     if any(find_spec(name) is None for name in _NEEDED):
         return _outcome(url, "not checked", f"checking needs {EXTRA}")
     if why := match.why_unusable(quote):
@@ -207,8 +209,9 @@ def save_page_text(address: str) -> str:
 async def _page_text(address: str) -> str:
     try:
         return (await read_page(await Fetcher().fetch(address), "")).text
-    except NotFetched as error:
-        problem = f"context: {one_line(address)} can't be read: {error.why}."
+    except (NotFetched, OSError) as error:
+        why = error.why if isinstance(error, NotFetched) else error_text(error)
+        problem = f"context: {one_line(address)} can't be read: {why}."
         raise BadSettings(problem, hint="save the page, and name the file") from None
     except ImportError as error:
         problem = f"context: {one_line(address)} can't be read: {error.name or error} is not installed."

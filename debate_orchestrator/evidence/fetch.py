@@ -9,6 +9,7 @@ The fetcher is polite: it obeys robots.txt, fetches one page of a host at a time
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import ssl
@@ -29,6 +30,7 @@ from debate_orchestrator.evidence import Blocked, NotFetched, Unreachable, addre
 from debate_orchestrator.evidence.addresses import IP, Allowed, ParsedUrl
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.coroutines import running_timeout
+from debate_orchestrator.util.data import OUT_OF_FILES
 from debate_orchestrator.util.errors import short_repr
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
@@ -69,12 +71,15 @@ def default_tls() -> ssl.SSLContext:
 
 async def resolve(host: str, resolver: Resolver, allowed: Allowed) -> list[IP]:
     """The IP addresses of a host name. Raises Blocked if one of them is not allowed, so a name with both public and
-    private ones is refused; Unreachable if it has none."""
+    private ones is refused; Unreachable if it has none; and OSError if this process can open no more files."""
     try:
         ips = [ip_address(text) for text in await resolver(host)]
-    except (OSError, ValueError):  # UnicodeError among them
+    except (OSError, ValueError) as error:  # UnicodeError among them
+        if getattr(error, "errno", None) in OUT_OF_FILES:
+            raise
         ips = []
     if not ips:
+        os.close(os.open(os.devnull, os.O_RDONLY))  # a system that can open no file says that there is no such name
         raise Unreachable("the host has no address")
     if not all(map(allowed, ips)):
         raise Blocked("the host resolves to an address that is not public")
@@ -110,7 +115,7 @@ async def get_response(
 ) -> Response:
     """The response to a GET of `address`, whose host must be checked if it is an IP address. Raises Blocked as
     `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is compressed in a way that
-    was not asked for, or has a body of more than `max_bytes` bytes."""
+    was not asked for, or has a body of more than `max_bytes` bytes. Raises OSError as `resolve`."""
     connector = aiohttp.TCPConnector(
         resolver=_CheckedResolver(resolver, allowed), use_dns_cache=False, force_close=True, ssl=tls
     )
@@ -126,11 +131,13 @@ async def get_response(
             headers = response.headers
             body = await _body(response, max_bytes) if response.status == 200 else b""
             return Response(response.status, headers.get("Content-Type", ""), headers.get("Location", ""), body)
-    except aiohttp.ClientConnectorCertificateError:
-        raise Unreachable("the host's certificate is not trusted") from None
-    except aiohttp.ClientConnectorError:
-        raise Unreachable("the host does not answer") from None
-    except (aiohttp.ClientError, OSError, ValueError):
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        if getattr(error, "errno", None) in OUT_OF_FILES:
+            raise
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            raise Unreachable("the host's certificate is not trusted") from None
+        if isinstance(error, aiohttp.ClientConnectorError):
+            raise Unreachable("the host does not answer") from None
         raise Unreachable("the answer broke off, or is not HTTP") from None
 
 
@@ -216,7 +223,7 @@ class Fetcher:
 
     async def fetch(self, url: str) -> FetchedPage:
         """The page at `url`. Raises Blocked if it, or an address on the way to it, is refused, and Unreachable if
-        nothing readable comes."""
+        nothing readable comes. Raises OSError as `resolve`."""
         address = addresses.parse(url, self._ports, self._allowed)
         async with self._host_locks[address.host], self._request_limit:
             try:

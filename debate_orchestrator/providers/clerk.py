@@ -18,9 +18,10 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief, evidence
+from debate_orchestrator.providers import call_errors
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.errors import BadFile, short_repr
 
 if TYPE_CHECKING:
     from debate_orchestrator.evidence.fetch import Fetcher
@@ -33,9 +34,16 @@ class Clerk(Provider):
         self._current, self._fetcher = current, fetcher
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """One check for each citation of the round. It never fails: an unreachable page is a result too."""
+        """One check for each citation of the round. An unreachable page is a result too. Raises TransientError if this
+        process can open no more files, which says nothing of a page, and BadFile if the folder can't be written."""
         citations = evidence(self._current.state, schedule.turn(self._current.state, brief.turn_id))
-        checks = await self._check_citations(citations) if self.name == model_spec.FETCH else _skip_checks(citations)
+        try:
+            checks = (
+                await self._check_citations(citations) if self.name == model_spec.FETCH else _skip_checks(citations)
+            )
+        except (OSError, BadFile) as error:
+            reason = (isinstance(error, BadFile) and error.__context__) or error
+            raise call_errors.out_of_files("The clerk", reason) or error from None
         text = _to_json(checks, brief.json_schema)
         on_text(text)
         return Reply(text=text, brief_digest=brief.digest, spec=self.name, cost=0.0)
@@ -46,12 +54,15 @@ class Clerk(Provider):
 
         folder = None if self.evidence_folder is None else Path(self.evidence_folder)
         fetcher = (self._fetcher or Fetcher)()
-        results = await asyncio.gather(*(check(cited["url"], cited["quote"], folder, fetcher) for cited in citations))
-        return [
-            {"turn": cited["turn"]}
-            | {name: None if value == "" else value for name, value in result.model_dump(mode="json").items()}
-            for cited, result in zip(citations, results, strict=True)
-        ]
+        running = [check(cited["url"], cited["quote"], folder, fetcher) for cited in citations]
+        results = await asyncio.gather(*running, return_exceptions=True)  # none goes on beside the next call
+        checks = []
+        for cited, result in zip(citations, results, strict=True):
+            if isinstance(result, BaseException):
+                raise result
+            values = {name: None if value == "" else value for name, value in result.model_dump(mode="json").items()}
+            checks.append({"turn": cited["turn"]} | values)
+        return checks
 
 
 def offline_reply(debate: DebateState, turn: Turn) -> str:

@@ -22,6 +22,7 @@ from debate_orchestrator.setup.risks import is_read_as_instructions
 from debate_orchestrator.storage import run_elsewhere
 from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_lines import BEGINNING
 from debate_orchestrator.storage.listed_files import CHECKSUMS
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled
@@ -64,6 +65,7 @@ _FORMAT_KEYS = {"rules", "templates"}
 _SCHEDULED = ("settings", "context", "format", "templates", "moderator_replies", "earlier_debate", "seed")
 """The parts of a debate's first event that the schedule decides. The others are random, or say which version of this
 program opened it."""
+_UNUSABLE_HINT = "move it away, and the whole debate is held again; or restore it from a copy"
 
 
 class Tournament(NamedTuple):
@@ -95,8 +97,7 @@ class Tournament(NamedTuple):
             problem = "is the journal of another debate than the schedule's"
             if belongs:
                 problem = "gave a seat to a model that the schedule does not let judge that debate"
-            hint = "move it away, and the whole debate is held again; or restore it from a copy"
-            raise BadFile(f"{name or name_of(self.journal_path(scheduled.id))} {problem}.", hint=hint)
+            raise BadFile(f"{name or name_of(self.journal_path(scheduled.id))} {problem}.", hint=_UNUSABLE_HINT)
 
     def has_outsiders(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> bool:
         """Whether events put a model into a seat of a debate other than the judges of its panel and its reserve."""
@@ -128,15 +129,18 @@ class FileJournals:
 
 def is_begun(path: str) -> bool:
     """Whether a file holds a complete line: a crash may have left less of its first. Raises BadJournal for a link, a
-    pipe and what else can't be read."""
+    pipe and what else can't be read, and for other content, such as the zeros that a power cut leaves."""
     if not os.path.lexists(path):
         return False
     try:
         with open(path, "rb", opener=open_regular) as file:
             must_fit(file.fileno())
-            return b"\n" in file.readline()
+            line = file.readline()
     except OSError as error:
         raise BadJournal(f"Can't read the journal {name_of(path)} ({error_text(error)}).") from None
+    if not line.endswith(b"\n") and line[: len(BEGINNING)] != BEGINNING[: len(line)]:
+        raise BadJournal(f"{name_of(path)} is not a debate's journal.", hint=_UNUSABLE_HINT)
+    return line.endswith(b"\n")
 
 
 @contextmanager

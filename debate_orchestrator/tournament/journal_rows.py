@@ -254,8 +254,10 @@ def _weaknesses(debates: Sequence[_Debate], deciding: Mapping[str, _Rejudging]) 
         if rules.decided_by_swing or (len(rules.votes) > 1 and winner_of_label(rules.rules))
     ]
     ended = [debate for debate in debates if any(isinstance(entry.event, EndedEarly) for entry in debate.entries)]
+    shared = [debate for debate in deciders if _has_vote_of_two_models(debate)]
     for what, effect, concerned in (
         ("a model took over a side from another", "that side counts for no model", changed),
+        ("another model cast a vote's second ballot", "the vote and its points go to the first ballot's model", shared),
         ("a side conceded, and a judge voted for another winner than consensus", "that vote does not count", overruled),
         (
             "the format decides by votes gained or by labels, not by the final votes",
@@ -267,6 +269,11 @@ def _weaknesses(debates: Sequence[_Debate], deciding: Mapping[str, _Rejudging]) 
         if concerned:
             first = f"{name_of(concerned[0].path)} is the first"
             yield f"In {plural(len(concerned), 'debate')} {what} ({first}): {effect}."
+
+
+def _has_vote_of_two_models(debate: _Debate) -> bool:
+    specs, votes = reply_specs(debate.entries), debate.report.votes
+    return any(len({*map(specs.get, vote.turns)}) > 1 for vote in votes if vote.original and vote.mirrored)
 
 
 def _debate_row(
@@ -351,7 +358,8 @@ def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[st
             if result is not None:
                 yield BallotRow(
                     debate=debate_id,
-                    judge=judge_names[turn_id],
+                    # The pair is one vote, also where another model cast the mirrored ballot.
+                    judge=judge_names[vote.turns[0] if vote.original else turn_id],
                     winner=_WINNERS.get(result.winner),
                     scores=_scores(turns[turn_id]) if turn_id in turns else {},
                     round=vote.round,

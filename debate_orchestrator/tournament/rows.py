@@ -281,9 +281,8 @@ def _models(debates: Iterable[DebateRow]) -> set[str]:
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     """The number of votes that changed when the sides were swapped, and of ballots that make no such pair."""
-    original = {row.pair_key: row for row in ballots if not row.mirrored}
-    mirrored = [row for row in ballots if row.mirrored and row.final]
-    pairs = [(original[row.pair_key], row) for row in mirrored if row.pair_key in original]
+    cast = {(row.pair_key, row.mirrored): row for row in ballots if row.final}
+    pairs = [(row, cast[key, True]) for (key, mirrored), row in cast.items() if not mirrored and (key, True) in cast]
     cast_twice = [row for row, other in pairs if row.stated is not None and other.stated is not None]
     if cast_twice:
         flipped = sum(not row.counted for row in cast_twice)
@@ -293,8 +292,9 @@ def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
         yield "No vote was checked by swapping the sides: how many would change is not known."
     if abstained := sum((row.stated is None) != (other.stated is None) for row, other in pairs):
         yield f"Votes left out since their judge abstained in one of the two ballots: {abstained:,}."
-    if alone := len(mirrored) - len(pairs):
-        yield f"Ballots with the sides swapped whose judge cast no other, which tables count for no judge: {alone:,}."
+    alone = [row for (key, mirrored), row in cast.items() if (key, not mirrored) not in cast]
+    if left_out := sum(row.mirrored or not row.counted for row in alone):
+        yield f"Votes left out since their judge cast only one of the two ballots: {left_out:,}."
 
 
 def _debates(count: int) -> str:
