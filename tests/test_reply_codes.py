@@ -202,6 +202,7 @@ def test_a_ballot_may_quote_a_tag(tag: str) -> None:
         "> <think>\n> {}\n> </think>\n\nSo the other side is right: b.",
         "First I lean to a: {} </think> No: b is right.",
         "Let me see <think>\n{}\nNo: b is right.",
+        'Let me see <think>\nA wrote "[/THINK]" to trick me.\n{}\nNo: b is right.',
         "```\n<think>\n{}\n</think>\n```\nSo b is right.",
         "`[THINK]{}[/THINK]` So b is right.",
     ]

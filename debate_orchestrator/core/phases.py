@@ -251,8 +251,8 @@ class ReservedLines(FrozenModel):
         if other_lines:
             return f'"{ignored}" does not count here: a speech with lines for the other side never {effect}.'
         return (
-            f'"{ignored}" does not count here: it {effect} only as the last line, exactly so, below an empty line, '
-            "and outside of quotations, code and lists."
+            f'"{ignored}" does not count here: it {effect} only as the last line, exactly so, below an empty line, not '
+            "after a colon, not in a cut speech, and outside of quotations, code, lists, tags and private reasoning."
         )
 
 

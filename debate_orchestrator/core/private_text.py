@@ -88,6 +88,12 @@ _REASONING_IN_WORDS = re.compile(
 print; the words of Granite."""
 _OPEN_REASONING_IN_WORDS = re.compile(r"\s*(?:analysis(?=[^\s:.,])|Thinking\.\.\.\r?\n).*", re.DOTALL)
 """The same without its end. A speech may begin so."""
+_MAY_OPEN_REASONING = re.compile(
+    r"\s*(?:analysis(?=[^\s:.,])|Thinking(?:\.\.\.|:)\r?\n|Here(?:'s| is) my thought process:).*", re.DOTALL
+)
+"""What is not shown while it is written: its end may yet come."""
+_RULE_BEFORE_ANSWER = re.compile(r"\s*={10}\r?\n")
+"""What MLX' command prints before an answer."""
 _ANSWER = re.compile(
     r"\s*<(?:(answer|response)>(?!.*<\1>)(?P<text>.*)</\1>|\|(?:START_RESPONSE|begin_of_solution)\|>(?P<rest>.*))\s*",
     re.DOTALL,
@@ -172,7 +178,10 @@ class PrivateFilter:
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
     text = without_end_of_message(text)
-    in_words = _REASONING_IN_WORDS.match(text) or (None if is_speech else _OPEN_REASONING_IN_WORDS.match(text))
+    if rule := _RULE_BEFORE_ANSWER.match(text):
+        text = text[rule.end() :]
+    is_open = _OPEN_REASONING_IN_WORDS if is_complete else _MAY_OPEN_REASONING
+    in_words = _REASONING_IN_WORDS.match(text) or (None if is_speech and is_complete else is_open.match(text))
     begins = len(text) - len(text.lstrip())
     tags, public, at = _tags(tag), list[str](), in_words.end() if in_words else 0
     position, private, begins_at = at, bool(in_words), 0
@@ -212,7 +221,7 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
 def _closed_by_another(tags: _Tags, text: str, position: int) -> bool:
     """Whether the last tag of a text, from a position on, closes reasoning that a template may have opened."""
     later = [tag for tag in tags.either.finditer(text, position) if tag[0].casefold() != "<|end|>"]
-    return bool(later) and str(later[-1].lastgroup).endswith(_END)
+    return bool(later) and str(later[-1].lastgroup).endswith(_END) and _stands_alone(text, later[-1])
 
 
 def _code_blocks(text: str) -> list[tuple[int, int]]:

@@ -396,7 +396,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
             speeches.append(TranscriptSpeech(side=speaker.side, round=number, text=speech))
             problems += _label_problems("", heading.end + 1, "\n".join(body), labels, advice)
             problems += [] if public_text(speech).text.strip() else [f"{location}: {name} says nothing."]
-        elif heading is headings[0] and heading.level == 1:
+        elif heading is headings[0] and heading.level == 1 and not _ROUND.fullmatch(heading.text):
             topic = _read_above(body, heading.end, problems) or topic or heading.text
         elif any(map(str.strip, body)):
             problems.append(f"{location}: {name} has text below it and names no side.")

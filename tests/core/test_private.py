@@ -317,6 +317,9 @@ def test_what_a_server_leaves_of_tokens_is_read() -> None:
     )
     for text in (*channels, *pairs, *commands):
         assert public_text(text).text.strip() == "My case."
+    for beginning in ("Thinking...\n", "Thinking:\n", "Here is my thought process: ", "==========\nThinking:\n"):
+        assert PrivateFilter().feed(f"{beginning}SECRET.") == ""
+    assert public_text("==========\n<think>\nSECRET.").text == ""
     for text in ("analysisWe have to argue.", "Thinking...\nSo.", "Thinking...\r\nSo."):
         assert (public_text(text).text, public_text(text, is_speech=False).text) == (text, "")
     assert public_text("Thinking...\nx\n...done thinking.").text == ""
