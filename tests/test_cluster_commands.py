@@ -254,7 +254,7 @@ def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_serve
     path = sorted(Path("second", "debates").glob("*.journal.jsonl"))[-1]
     path.write_text("a line of the user's", encoding="utf-8")
     ran = debate("tournament", "resume", "second", "--no-reports", "--cluster", url)
-    assert ran.code == 4 and "is never overwritten" in ran.err, ran.err
+    assert ran.code == 4 and f"{path} is not a debate's journal. Try: move it away" in ran.err, ran.err
     assert path.read_text(encoding="utf-8") == "a line of the user's"
 
 

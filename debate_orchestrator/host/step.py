@@ -153,10 +153,9 @@ class Stepper:
         """`before_calls` is called once, before the first call. `just_opened` says that the debate was opened just
         now, so that its first announcements are new."""
         self.session, self.folder, self.before_calls = session, folder, before_calls
-        self.permissions, self.has_announced_calls = permissions, False
+        self.permissions, self.just_opened, self.has_announced_calls = permissions, just_opened, False
         self.announcer = Announcer()
-        if not just_opened:
-            self.announcer.new_announcements(session.state)
+        self.earlier_announcements = [] if just_opened else self.announcer.new_announcements(session.state)
         self.providers = seat_providers(session, permissions)
         self.briefed_turn_ids = [turn.id for turn in self._due_at_host() if self.state.briefs_sent(turn.id)]
         self.accepted: list[Accepted] = []
@@ -206,6 +205,8 @@ class Stepper:
             raise self.session.with_saved(error) from error
         self.session.journal.sync()
         show = self.announcer.new_announcements(self.state)
+        if self.state.due and not (self.just_opened or self.accepted or self.rejected):
+            show = [line for line in (*self.earlier_announcements, *show) if line.heading][-1:]
         missing = [turn for turn in turns if turn.turn in self.briefed_turn_ids and turn.turn not in self.rejected]
         return StepResult(
             show=(*(line.shown_alone(self.state) for line in show), *self._late_replies()),
