@@ -190,7 +190,15 @@ def ignored_line_remark(debate: DebateState, turn: Turn, reply: Reply, *, needs_
     if not turn.speaking or turn.phase.reply != "text":
         return ""
     lines = debate.format.reserved_lines
-    reserved = (lines.concede, lines.decline)
+    spoken = sanitize(reply.text).casefold()
+    # Few speeches have the words at all, and what follows reads a speech several times.
+    reserved = [
+        line
+        for line in (lines.concede, lines.decline)
+        if all(word in spoken for word in _WORD.findall(line.casefold()))
+    ]
+    if not reserved:
+        return ""
     bare = reply.model_copy(update={"text": without_code(debate, reply.text)})
     if line_without_code := next((line for line in reserved if has_reserved_line(debate, line, turn, bare)), None):
         return lines.remark(line_without_code, lacks_code=needs_code)
