@@ -84,6 +84,7 @@ def test_rounds() -> None:
         ("a", 1, "1"), ("a", 1, "2"), ("b", 1, "3"), ("b", 2, "4")
     ]  # fmt: skip
     assert parse(f"# Round 1\n{PRO_CON}# Round 2\n{PRO_CON}", "x.md").topic is None
+    assert parse(f"# Round 3: Ban cars\n\n## Round 1\n{PRO_CON}", "x.md").topic == "Round 3: Ban cars"
     assert found.notes == ("Headings that judges did not read: 'Introduction', '1. Opening'.",)
     for before, after in (("## Round One", "## Closing Remarks"), ("### Opening Statements", "### Closing Statements")):
         assert parse(f"{before}\n{PRO_CON}{after}\n{PRO_CON}", "x.md").rounds == 2

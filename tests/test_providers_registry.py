@@ -220,6 +220,7 @@ NO_SERVERS = [
     "openai:m@https://h/\x1b[1m",
     "openai:m@https://h/@http://localhost",
     "openai:http://10.0.0.9:8080/v1",
+    "openai:m@hf://h/v1",
     *(f"openai:m@{address}/v1" for address in ("HTTP://h:1", "https:/h", "http//h", "//h", "localhost", "[::1]:80")),
 ]
 

@@ -70,6 +70,7 @@ def test_all_complaints_come_at_once() -> None:
 def test_a_word_is_no_missing_vote(word: str) -> None:
     """A vote before the debate that names no side is asked for again; it is not filed as none."""
     assert [one for one in ASKED.problems(ballot_for(ASKED) | {"before": word}) if one.startswith("before:")]
+    assert not ASKED.problems(ballot_for(ASKED) | {"before": "", "after": None})
 
 
 @for_each(["", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e", "\u200d", "\ufe0f", "\u0958" * 80])

@@ -387,6 +387,8 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
         return Transcript(topic=topic, speakers={}, speeches=())
     labels = _Labels.of(speakers)
     advice = f"Begin a speech with {'#' * level}, or quote the line after `>`."
+    titles = [heading.text for heading in headings if heading.level == 1]
+    has_round_titles = len(titles) > 1 and all(map(_ROUND.fullmatch, titles))
     for heading, following in pairwise([*headings, _Heading(len(lines), len(lines), 1, "")]):
         location, name = f"line {heading.line + 1}", short_repr(heading.text, 40)
         body = lines[heading.end : following.line]
@@ -396,7 +398,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
             speeches.append(TranscriptSpeech(side=speaker.side, round=number, text=speech))
             problems += _label_problems("", heading.end + 1, "\n".join(body), labels, advice)
             problems += [] if public_text(speech).text.strip() else [f"{location}: {name} says nothing."]
-        elif heading is headings[0] and heading.level == 1 and not _ROUND.fullmatch(heading.text):
+        elif heading is headings[0] and heading.level == 1 and not has_round_titles:
             topic = _read_above(body, heading.end, problems) or topic or heading.text
         elif any(map(str.strip, body)):
             problems.append(f"{location}: {name} has text below it and names no side.")

@@ -108,7 +108,9 @@ def key_names(spec: str) -> tuple[str, ...]:
     return server(spec).key_variables if api_of(spec) and spec_problem(spec) is None else ()
 
 
-_HALF_ADDRESS = re.compile(r"[:：]//|@(\w*//|\w+:/|https?[:;.]|\[|localhost\b|[\w.-]+(:\d+|\.\w+)(/|$))", re.IGNORECASE)
+_HALF_ADDRESS = re.compile(
+    r"https?[:：]//|@(\w*[:：]?//|\w+:/|https?[:;.]|\[|localhost\b|[\w.-]+(:\d+|\.\w+)(/|$))", re.IGNORECASE
+)
 """What is no part of a model's name, but an address with a slip."""
 
 

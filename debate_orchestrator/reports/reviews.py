@@ -170,6 +170,7 @@ class ReviewForm:
         """A ballot with its votes as they are meant, and with everything else as it is. No word that was written stands
         for an answer that may be left out."""
         values = {"before": None, "after": None, **_plain(value)}
+        values |= {name: None for name in ("before", "after") if values[name] == ""}
         named = [name for name, field in self.shape.items() if values.get(name) is not None and field.kind != "text"]
         shape = self.parts(*named)
         votes = {name: values[name] for name in shape}
