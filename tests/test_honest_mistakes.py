@@ -61,6 +61,7 @@ def test_in_an_answers_file(debate: Run, here: Path, no_models: None, file: str,
         (("run", "--topic", "Should we?", "--issues", "Is it fast?"), "'Is it fast?' belongs to no flag, and --topic"),
         (("floor", "a.journal.jsonl", "a", "For how long?"), "one argument too many; a seat is named as --to a\n"),
         (("serve", "."), ". is one argument too many; to work in that folder, change into it first\n"),
+        (("run", "Tabs are good.", "--a", "openai:http://h/v1"), "MODEL@URL. A URL begins with http:// or https:// in"),
         (("report", "--schema", "--to", "a.json"), "writes no file. Try: `debate report --schema > FILE`.\n"),
         (("ask", "a.yaml", "tpic=Tabs are good."), "'tpic' is not a question of the setup. Did you mean 'topic'?"),
     ],
@@ -72,7 +73,7 @@ def test_on_the_command_line(debate: Run, command: tuple[str, ...], expected: st
     ran = debate(*command)
 
     assert ran.code == 2 and expected in ran.err, ran.err
-    assert "A topic is quoted" not in ran.err
+    assert "A topic is quoted" not in ran.err and "needs a key" not in ran.err
 
 
 def test_about_a_debate_with_its_own_issues(debate: Run, here: Path, no_models: None) -> None:

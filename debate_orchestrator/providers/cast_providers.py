@@ -73,15 +73,14 @@ def key_problems(
 
 def unencrypted_problems(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) -> list[str]:
     """One sentence for every spec whose key would be sent unencrypted."""
-    specs = (spec for spec in _api_specs(cast) if not servers.spec_problem(spec))
-    problems = (servers.unencrypted(servers.server(spec), insecure=permissions.insecure) for spec in specs)
-    return list(dict.fromkeys(filter(None, problems)))
+    found = (servers.unencrypted(servers.server(spec), insecure=permissions.insecure) for spec in _api_specs(cast))
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """The specs in a cast that name servers of models, each once."""
+    """The specs in a cast that name a model of a server, each once."""
     specs = dict.fromkeys(spec for specs in cast.values() for spec in specs)
-    return [spec for spec in specs if api_of(spec) is not None]
+    return [spec for spec in specs if api_of(spec) is not None and servers.spec_problem(spec) is None]
 
 
 def make_providers(

@@ -125,7 +125,8 @@ def spec_problem(spec: str) -> str | None:
     if not model.isprintable() or " " in model:
         return f"{short_repr(model)} is not the name of a model. {hint}"
     if url is None and _HALF_ADDRESS.search(model):
-        return f"{short_repr(model)} has half an address. Try: http:// or https:// in small letters before the host."
+        what = "A URL begins with http:// or https:// in small letters." if takes_address else ""
+        return f"{short_repr(model)} has part of an address in the model's name. {hint} {what}".rstrip()
     if url is not None and not takes_address:
         return f"{kind} takes no address, and got {short_repr(url)}. {hint}"
     return _user_problem(server(spec)) if url is None else _address_problem(url)

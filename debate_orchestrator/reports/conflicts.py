@@ -34,10 +34,8 @@ def conflicts_of_interest(debate: DebateState, *, with_servers_names: bool = Tru
         vendors = {*map(model_spec.vendor, judge_models)} & {*map(model_spec.vendor, side_models)} - {""}
         if shared_models := sorted(judge_models & side_models, key=lambda spec: (spec not in asked, spec)):
             what = "program" if model_spec.kind(shared_models[0]) == model_spec.COMMAND else "model"
-            shared, by_server = (
-                f"the same {what} as {side_name}{by_whom}",
-                not by_whom and shared_models[0] not in asked,
-            )
+            shared = f"the same {what} as {side_name}{by_whom}"
+            by_server = not by_whom and shared_models[0] not in asked
             name = public_names_of(debate).get(shared_models[0]) or model_spec.public_name(shared_models[0])
         elif shared_names := sorted({*names.get(judge, ())} & {*names.get(side, ())}):
             shared, name, by_server = f"the same model as {side_name}, as their servers say", shared_names[0], True
