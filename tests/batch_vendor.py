@@ -23,17 +23,24 @@ class Batch(NamedTuple):
 
 
 class Vendor:
-    """`faults` are what goes wrong with the next requests, one after another; see `FAULTS`."""
+    """`faults` are what goes wrong with the next requests, one after another; see `FAULTS`. `say` makes an answer from
+    the body of a call, or None for a call of OpenAI's that expires; a call is answered with its id by default."""
 
-    def __init__(self, kind: str, faults: list[str]):
-        self.kind, self.faults = kind, iter(faults)
+    def __init__(self, kind: str, faults: list[str], say: Callable[[Json], str | None] | None = None):
+        self.kind, self.faults, self.say = kind, iter(faults), say
         now = datetime.now(UTC).timestamp()
         self.batches = {"others": Batch("another", ("x0", "x1", "x2"), now - 60)}
         self.paid = Counter[str]()
+        self.live: list[str] = []
+        """The paths of calls that were made alone, which are refused."""
         self._files: list[bytes] = []
+        self._said: dict[str, str | None] = {}
 
     def answer(self, http: local_http.Asked) -> local_http.Answer:
         fault, post = next(self.faults, ""), http.method == "POST"
+        if http.path.endswith("/chat/completions"):
+            self.live.append(http.path)
+            fault = "refused 404"
         if fault.startswith("refused "):
             return int(fault.removeprefix("refused ")), JSON, [b'{"error": {"message": "no"}}']
         data = (
@@ -55,8 +62,11 @@ class Vendor:
         else:
             lines = self._files[int(file.removeprefix("file"))].splitlines()
             requests = [json.loads(line) for line in lines if line.startswith(b"{")]
+        for request in requests:
+            call = request["custom_id"]
+            self._said[call] = self.say(request["body"]) if self.say else call
         calls = tuple(request["custom_id"] for request in requests)
-        self.paid.update(calls)
+        self.paid.update(call for call in calls if self._said[call] is not None)
         id = f"batch{len(self.batches)}"
         self.batches[id] = Batch(file, calls, datetime.now(UTC).timestamp())
         return json.dumps(self._batch_json(id))
@@ -65,7 +75,9 @@ class Vendor:
         path = path.partition("?")[0]
         parts = path.removeprefix("/v1").removeprefix("/messages").split("/")[1:]
         if parts[-1] in ("results", "content"):
-            lines = [self._line(call) for call in self.batches[parts[1]].calls]
+            id, failed = parts[1].removesuffix("-errors"), parts[1].endswith("-errors")
+            calls = [call for call in self.batches[id].calls if (self._said.get(call, "") is None) is failed]
+            lines = [self._line(call) for call in calls]
             return "".join(json.dumps(line) + "\n" for line in altered("results", lines))
         if len(parts) == 2:
             return json.dumps(altered("batch", self._batch_json(parts[1])))
@@ -80,18 +92,17 @@ class Vendor:
             return {"id": id, "created_at": created, "processing_status": "ended", "request_counts": counts}
         counts = {"total": size, "completed": size, "failed": 0}
         content = {"id": id, "created_at": int(batch.created), "status": "completed", "request_counts": counts}
-        return {
-            **content,
-            "input_file_id": batch.file,
-            "output_file_id": id,
-            "error_file_id": None,
-        }
+        errors = f"{id}-errors" if any(self._said.get(call, "") is None for call in batch.calls) else None
+        return {**content, "input_file_id": batch.file, "output_file_id": id, "error_file_id": errors}
 
     def _line(self, call: str) -> Json:
         if self.kind == "anthropic":
             message = {"content": [{"type": "text", "text": call}], "stop_reason": "end_turn"}
             return {"custom_id": call, "result": {"type": "succeeded", "message": message}}
-        body = {"choices": [{"message": {"content": call}, "finish_reason": "stop"}]}
+        if (text := self._said[call]) is None:
+            return {"custom_id": call, "response": None, "error": {"code": "batch_expired", "message": "too late"}}
+        usage = {"prompt_tokens": 1000, "completion_tokens": 100}
+        body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": usage}
         return {"custom_id": call, "response": {"status_code": 200, "body": body}, "error": None}
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """A request; the names of its headers are in lower case."""
+    """A request; the names of its headers are in lower case. A proxy is asked for whole addresses."""
 
     method: str
     path: str
@@ -36,10 +36,10 @@ def answering(answer: Callable[[Asked], Answer], host: str = "127.0.0.1", port: 
                 self.send_header(name, value)
             self.end_headers()
             with suppress(OSError):  # the client has closed the stream
-                for piece in pieces:
+                for piece in pieces if self.command != "HEAD" else ():
                     self.wfile.write(piece)
 
-        do_POST = do_GET
+        do_POST = do_HEAD = do_CONNECT = do_GET
 
         def log_message(self, *arguments: Any) -> None:
             """Prints nothing."""
@@ -51,3 +51,27 @@ def answering(answer: Callable[[Asked], Answer], host: str = "127.0.0.1", port: 
     finally:
         http.shutdown()
         http.server_close()
+
+
+class Listener:
+    """A server that keeps all it is sent, to see where keys go; it may stand in for a proxy."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.status, self.headers, self.body = 200, {"content-type": "application/json"}, "{}"
+        self.url = ""
+
+    def said(self) -> str:
+        return "\n".join(self.heard)
+
+
+@contextmanager
+def listening() -> Iterator[Listener]:
+    made = Listener()
+
+    def answer(asked: Asked) -> Answer:
+        made.heard.append(f"{asked.method} {asked.path}\n{asked.headers}\n{asked.body.decode('utf-8', 'replace')}")
+        return made.status, {**made.headers, "content-length": str(len(made.body))}, [made.body.encode()]
+
+    with answering(answer) as made.url:
+        yield made

@@ -17,7 +17,7 @@ import local_http
 import pytest
 from conftest import MODEL_VARIABLES, CommandResult, Run
 from debates import opened_event
-from listener import Listener, listening
+from local_http import Listener, listening
 from messages_server import Server, serving
 
 from debate_orchestrator.core.fold import CurrentState, fold

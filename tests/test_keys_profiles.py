@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import CommandResult, Run
-from listener import listening
+from local_http import listening
 from test_keys import SETUP, bare, leaks
 
 __all__ = ["bare"]

@@ -11,10 +11,10 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import chat_batches
+import local_http
 import pytest
 import small_tournaments
-from chat_batches import ChatBatches
+from batch_vendor import Vendor
 from conftest import Run
 from messages_server import Server
 from reply_codes import coded
@@ -296,9 +296,9 @@ def test_other_models_are_called_live(server: Server) -> None:
     assert len(server.requests) + len(server.batch_paid) == len(held.schedule) * CALLS
 
 
-def openai_tournament(monkeypatch: pytest.MonkeyPatch, server: ChatBatches) -> Tournament:
+def openai_tournament(monkeypatch: pytest.MonkeyPatch, url: str) -> Tournament:
     """One of two models and a judge of OpenAI's, with prices of their own."""
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     models = [{"name": name, "spec": f"openai:{name}", "price": {"input": 2, "output": 8}} for name in "xyz"]
     judges = {"from": models[2:], "panel": 1}
@@ -315,26 +315,28 @@ def chat_reply(body: dict[str, Any]) -> str:
 
 def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tournament of OpenAI's models runs in batches at half the price."""
-    with chat_batches.serving(ChatBatches(chat_reply)) as server:
-        held = openai_tournament(monkeypatch, server)
+    vendor = Vendor("openai", [], chat_reply)
+    with local_http.answering(vendor.answer) as url:
+        held = openai_tournament(monkeypatch, url)
         run = ran(held)
     replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
 
-    assert set(statuses(run)) == {"complete"} and server.live == []
-    assert len(server.paid) == len(set(server.paid)) == len(replies) == calls_of(held)
+    assert set(statuses(run)) == {"complete"} and vendor.live == []
+    assert vendor.paid.total() == len(vendor.paid) == len(replies) == calls_of(held)
     assert {reply.cost for reply in replies} == {(1000 * 2 + 100 * 8) / 1e6 / 2}
 
 
 @pytest.mark.slow
 def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that a batch of OpenAI's lists among its errors is on record with the reason, and is made alone."""
-    with chat_batches.serving(ChatBatches(lambda body: None if body["model"] == "z" else chat_reply(body))) as server:
-        held = openai_tournament(monkeypatch, server)
+    vendor = Vendor("openai", [], lambda body: None if body["model"] == "z" else chat_reply(body))
+    with local_http.answering(vendor.answer) as url:
+        held = openai_tournament(monkeypatch, url)
         run = ran(held)
     failed = failures(held)
 
     assert set(statuses(run)) == {"stopped"}
-    assert set(server.live) == {"/v1/chat/completions"} and len(server.live) == len(held.schedule)
+    assert set(vendor.live) == {"/v1/chat/completions"} and len(vendor.live) == len(held.schedule)
     assert sum("batch_expired" in trouble for trouble in failed) == len(held.schedule)
 
 

@@ -14,10 +14,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePath
 from typing import Any
 
+from local_http import Answer, Asked, answering
 from reply_codes import coded
 
 Block = dict[str, Any]
@@ -268,53 +268,27 @@ class Served:
 def serve(decide: Callable[[dict[str, Any]], list[Block]]) -> Iterator[Served]:
     """Answers on a free port of this machine for as long as the context lasts."""
     served = Served(decide)
-    handler = type("Handler", (_Handler,), {"served": served})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    served.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
+
+    def respond(asked: Asked) -> Answer:
+        path = asked.path.partition("?")[0]
+        if asked.method != "POST" or path != "/v1/messages":
+            return _answer(200, {"input_tokens": 1} if asked.method == "POST" else {})
+        request = json.loads(asked.body)
+        if (blocks := served.answer(request)) is None:
+            error = {"type": "invalid_request_error", "message": served.problems[-1]}
+            return _answer(400, {"type": "error", "error": error})
+        message = _message(blocks, request)
+        if request.get("stream"):
+            return 200, {"Content-Type": "text/event-stream"}, _stream(message)
+        return _answer(200, message)
+
+    with answering(respond) as served.url:
         yield served
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(30)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    served: Served
-    protocol_version = "HTTP/1.1"
-
-    def do_HEAD(self) -> None:
-        self._send(200, "application/json", b"")
-
-    def do_GET(self) -> None:
-        self._send(200, "application/json", b"{}")
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path.partition("?")[0] != "/v1/messages":
-            self._send(200, "application/json", b'{"input_tokens": 1}')
-            return
-        request = json.loads(body)
-        if (blocks := self.served.answer(request)) is None:
-            error = {"type": "error", "error": {"type": "invalid_request_error", "message": self.served.problems[-1]}}
-            self._send(400, "application/json", json.dumps(error).encode())
-        elif request.get("stream"):
-            self._send(200, "text/event-stream", b"".join(_stream(_message(blocks, request))))
-        else:
-            self._send(200, "application/json", json.dumps(_message(blocks, request)).encode())
-
-    def _send(self, status: int, kind: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+def _answer(status: int, value: dict[str, Any]) -> Answer:
+    body = json.dumps(value).encode()
+    return status, {"Content-Type": "application/json", "Content-Length": str(len(body))}, [body]
 
 
 def _message(blocks: list[Block], request: dict[str, Any]) -> dict[str, Any]:
