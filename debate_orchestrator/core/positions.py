@@ -25,40 +25,6 @@ _NEGATIVE = re.compile(
 )
 """A word that a `not` makes something else of: `Should no teacher carry a gun?`"""
 _NEED = re.compile(r"do (?P<who>i|we|you|they) need (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
-_DETERMINER = "the|this|that|these|those|our|my|your|his|her|its|their"
-_NAME = (
-    r"(?!(?i:all|at|both|each|either|enough|few|fewer|half|less|many|more|most|only|several|(?:every|some)"
-    r"(?:one|body|thing)?)\b)(?-i:[A-Z])\w+"
-)
-"""A word with a capital that is no quantity: not all of `Everyone should own a gun.` is denied by a `not`."""
-_MODIFIER = (
-    rf"(?!(?:an?|{_DETERMINER}|any|each|every|no|one|some|what|which|who|whose|as|at|but|by|for|from|in|of|on|to|with"
-    r"|and|not)\b)[\w-]+"
-)
-"""A word between a determiner and its noun: `12-person`. A noun that needs a determiner has no other behind the first,
-so what is between them is no verb: not `the boss let our team`."""
-_SHOULD_OTHERS = re.compile(
-    rf"should (?P<subject>(?:(?:an?|{_DETERMINER})(?: {_MODIFIER}){{1,3}} (?:team|company|firm|startup|department|club"
-    rf"|platform)|(?:an?|(?:{_DETERMINER})(?: (?!(?:of|for|and|to|in)\b)\w+)?)"
-    r" (?:teams?|group|company|companies|firms?|startup|business|department|office|club|family|schools?|university"
-    r"|city|cities|country|countries|state|government|council|court|board|bank|church|union|service|project|product"
-    r"|system|app|website|platform|parents|children|son|daughter|husband|wife|boss))"
-    r"(?: of (?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve)(?: people)?)?"
-    rf"|{_NAME})"
-    r" (?P<predicate>(?-i:(?:move|switch|migrate|go|change|convert|upgrade|relocate|expand|invest|rely)"
-    r" (?:from|to|into|onto|in|on|away|back)"
-    r"|(?:(?:start|stop) \w+ing|abolish|accept|adopt|allow|ban|build|buy|choose|close|create|get|give|hire|introduce"
-    rf"|join|keep|leave|make|open|own|raise|replace|rewrite|sell|split|take|use|write)"
-    rf"(?= (?:(?:an?|{_DETERMINER}) |{_NAME})))"
-    r" (?P<rest>[^?!,;:.]+))\?",
-    re.IGNORECASE,
-)
-"""An actor or a name, and right behind it a verb of which is known what follows: `Should our family get a dog?`. An
-adverb or a quantity between them (`should always get`) would be affirmed by both positions."""
-_LATER_VERB = re.compile(
-    r"\b(?:be|have|do|wait|happen|take|get|come|start|begin|stop|end|cost|need|become|remain)\b", re.IGNORECASE
-)
-"""A verb that makes a noun of the one before: `Should our team move to Berlin wait?`"""
 _YES_OR_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b", re.IGNORECASE
 )
@@ -81,9 +47,6 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
         return _around(topic, sides)
     if should := _SHOULD.fullmatch(topic):
         subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
-        return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
-    if (others := _SHOULD_OTHERS.fullmatch(topic)) and not _LATER_VERB.search(others["rest"]):
-        subject, what = others["subject"][0].upper() + others["subject"][1:], others["predicate"].rstrip()
         return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
     if need := _NEED.fullmatch(topic):
         who, what = need["who"].capitalize(), need["what"].rstrip()
