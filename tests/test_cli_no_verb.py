@@ -65,7 +65,7 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     result = debate("open", "Which lunch?", "--json")
 
     assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
-    assert "Researcher A (Pro): Our village school should switch to a four-day week." in worded.json["show"]
+    assert f'Researcher A (Pro): The answer to "{SCHOOL}" is yes.' in worded.json["show"]
     assert refused.code == 2 and "Try: --position-a '...' --position-b '...', or" in refused.err
     assert "`positions.a: '...'`" in result.json["complaints"][0]  # which a program writes into an answers file
 

@@ -22,9 +22,9 @@ from test_reports_model import paid
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import _FORMER_KINDS, EarlierDebate, Event, Opened
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.former_names import former_names
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.values import former_names
 from debate_orchestrator.reports import report_files, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read

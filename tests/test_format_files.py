@@ -15,8 +15,7 @@ from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, write_format
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.former_names import formerly, under_first_names
-from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.core.values import FrozenModel, formerly, under_first_names
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.loader import copy_format

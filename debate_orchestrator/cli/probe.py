@@ -21,9 +21,8 @@ from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports.probe_scorecard import NO_BALLOT, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.files import encoded
+from debate_orchestrator.storage.files import encoded, write_listed
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.listed_files import write_listed
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.data import is_link, name_of

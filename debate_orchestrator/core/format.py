@@ -13,7 +13,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field as PydanticField
 from pydantic import ModelWrapValidatorHandler, model_validator
 
-from debate_orchestrator.core.former_names import READS_FORMER_VALUES, formerly
 from debate_orchestrator.core.phases import (
     CLERK,
     DEBATING_SEATS,
@@ -53,7 +52,7 @@ from debate_orchestrator.core.shape_rules import (
     reserved_field_problems,
     size_problem,
 )
-from debate_orchestrator.core.values import FrozenModel, PrintableKey, Text
+from debate_orchestrator.core.values import READS_FORMER_VALUES, FrozenModel, PrintableKey, Text, formerly
 
 _TRIGGER_FIELDS = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
 """Trigger of a phase to the field of a reply that reports it, and the section of the format that both must be in."""

@@ -10,9 +10,17 @@ from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 from pydantic_core import PydanticCustomError
 
-from debate_orchestrator.core.former_names import READS_FORMER_VALUES, formerly
 from debate_orchestrator.core.shape import Condition
-from debate_orchestrator.core.values import FREE_TEXT, INVALID_LINE, DisplayName, FrozenModel, PrintableKey, Text
+from debate_orchestrator.core.values import (
+    FREE_TEXT,
+    INVALID_LINE,
+    READS_FORMER_VALUES,
+    DisplayName,
+    FrozenModel,
+    PrintableKey,
+    Text,
+    formerly,
+)
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
 """A name that becomes part of a turn's id, and so of a file's name."""

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field as PydanticField
 
-from debate_orchestrator.core.former_names import READS_FORMER_VALUES, formerly
-from debate_orchestrator.core.values import DisplayName, FrozenModel, PrintableKey, Text
+from debate_orchestrator.core.values import READS_FORMER_VALUES, DisplayName, FrozenModel, PrintableKey, Text, formerly
 
 MAX_ITEMS = 100
 MAX_DEPTH = 6

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format, slots_of
-from debate_orchestrator.core.former_names import former_names, keys_of_today
 from debate_orchestrator.core.phases import NAME_PATTERN, AnnouncementTexts, Phase, judge_seats
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.shape_rules import Keys
+from debate_orchestrator.core.values import former_names, keys_of_today
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util import resources

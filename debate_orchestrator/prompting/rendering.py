@@ -27,7 +27,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from debate_orchestrator.core.former_names import former_names
+from debate_orchestrator.core.values import former_names
 from debate_orchestrator.prompting import templates
 from debate_orchestrator.prompting.templates import FunctionContext, Sandbox
 from debate_orchestrator.util import confine, resources

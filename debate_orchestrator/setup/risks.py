@@ -17,9 +17,8 @@ from typing import Any, Literal
 
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.former_names import under_first_names
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.core.values import FrozenModel, under_first_names
 from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.paths import MAX_PATH_LENGTH, DebateFiles
 from debate_orchestrator.util import model_spec, resources

@@ -15,15 +15,14 @@ from pydantic_core import to_json
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
-from debate_orchestrator.core.former_names import keys_of_today, under_first_names
 from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.values import keys_of_today, under_first_names
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
 from debate_orchestrator.storage import run_elsewhere
-from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
+from debate_orchestrator.storage.files import CHECKSUMS, make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import BEGINNING
-from debate_orchestrator.storage.listed_files import CHECKSUMS
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled
 from debate_orchestrator.tournament.rows import ROWS

@@ -23,8 +23,7 @@ from markupsafe import Markup
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html.writer import escaped_html
 from debate_orchestrator.reports.markdown import template_environment
-from debate_orchestrator.storage.files import encoded, make_folder, must_have_prefix
-from debate_orchestrator.storage.listed_files import write_listed
+from debate_orchestrator.storage.files import encoded, make_folder, must_have_prefix, write_listed
 from debate_orchestrator.tournament.folder import PAGE, PLOTS, RATINGS, TABLES, title
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, ModelStrength, Ratings, full_json, rate

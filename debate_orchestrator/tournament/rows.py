@@ -16,9 +16,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from debate_orchestrator.core.former_names import formerly
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
-from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.core.values import FrozenModel, formerly
 from debate_orchestrator.util.data import MAX_FILE_SIZE
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact, redact_all

@@ -9,11 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from debate_orchestrator.core.former_names import formerly
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS, Settings
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.core.values import FrozenModel, formerly
 from debate_orchestrator.engine import budget, format_check, start
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import cast_providers, pricing
