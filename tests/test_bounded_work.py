@@ -16,7 +16,7 @@ from debate_orchestrator.core.private_text import PrivateFilter, public_text
 from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line_remark
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
-from debate_orchestrator.prompting import json_object, replies
+from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import escapes, sanitize, yaml
@@ -99,12 +99,6 @@ def test_first_characters_of_keys_beside_escapes_end_the_search_at_once(monkeypa
 
     take()  # what is looked for is made once
     assert calls(take) < 200_000
-
-
-def test_places_where_an_object_may_begin_are_tried_a_limited_number_of_times() -> None:
-    """A reply of nothing but braces that is four times as long takes no more calls."""
-    some, more = (calls(lambda n=n: json_object.without_reasoning_around("{" * n)) for n in (20_000, 80_000))
-    assert more < 1.1 * some
 
 
 def test_yaml_of_many_values_is_refused() -> None:

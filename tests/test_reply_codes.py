@@ -104,8 +104,13 @@ def test_a_quoted_ballot_never_counts(form: str) -> None:
 
 @for_each(QUOTED)
 def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
-    """Beside any quotation, and whatever the prose says, the object with the code is the ballot."""
+    """Beside any quotation, and whatever the prose says, the object with the code is the ballot. After a brace that is
+    not closed it may be a part of something."""
     for around in ("A wrote:\n%s\nI do not.\n\n{}", "{}\n\nA wrote:\n%s\n", "%s\n```json\n{}\n```"):
+        if form == "cut off" and around.index("%s") < around.index("{}"):
+            with pytest.raises(BadReply, match="within other braces"):
+                read(around.replace("{}", OWN_TEXT).replace("%s", QUOTED[form]))
+            continue
         assert read(around.replace("{}", OWN_TEXT).replace("%s", QUOTED[form])) == OWN
         assert read(around.replace("{}", OWN_TEXT[:-1] + ",}").replace("%s", f"The winner is A. {QUOTED[form]}")) == OWN
 
