@@ -6,15 +6,15 @@ import asyncio
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import batch_vendor
 import local_http
 import pytest
-from batch_vendor import Vendor
+from batch_vendor import FAULTS, KINDS, Vendor
 from core.folding import play_debate
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -36,21 +36,32 @@ from debate_orchestrator.util.errors import (
     TransientError,
 )
 
-KINDS = ("anthropic", "openai")
 CALLS = ("c0", "c1", "c2")
 
 
-async def asked(kind: str, folder: str, calls: tuple[str, ...]) -> dict[str, Reply | ExternalError]:
-    """What comes of these calls in one run."""
+@contextmanager
+def serving(vendor: Vendor) -> Iterator[None]:
+    """The vendor at its variable's address."""
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{vendor.kind.upper()}_BASE_URL"] = url
+        yield
+
+
+async def _asked(kind: str, folder: str, calls: tuple[str, ...], stop: asyncio.Event) -> dict[str, Any]:
     model, current = f"{kind}:x", CurrentState(play_debate())
     run = Batches(folder, quiet_seconds=0.01, first_poll=0.01)
     provider = make_provider(model, current)
     run.wrap_providers({"a": provider}, {"a": provider}, current)
     try:
-        replies = [run.reply(call, model, {"n": call}, asyncio.Event()) for call in calls]
-        return dict(zip(calls, await asyncio.gather(*replies, return_exceptions=True), strict=True))  # type: ignore[arg-type]
+        replies = [run.reply(call, model, {"n": call}, stop) for call in calls]
+        return dict(zip(calls, await asyncio.gather(*replies, return_exceptions=True), strict=True))
     finally:
         await run.close()
+
+
+def asked(kind: str, folder: str = ".", calls: tuple[str, ...] = CALLS) -> dict[str, Any]:
+    """The reply to each of these calls in one run, or the error."""
+    return asyncio.run(_asked(kind, folder, calls, asyncio.Event()))
 
 
 def confirm(folder: str, vendor: Vendor) -> None:
@@ -62,7 +73,7 @@ def confirm(folder: str, vendor: Vendor) -> None:
     with path.open("a") as file:
         for line in lines:
             if "calls" in line and line["batch"] not in answered:
-                created = (id for id, kept in vendor.batches.items() if set(kept.calls) == set(line["calls"]))
+                created = (id for id, kept in vendor.batches.items() if set(kept) == set(line["calls"]))
                 id = next((id for id in created if id not in known), None)
                 file.write(json.dumps({"batch": line["batch"], "id": id}) + "\n")
 
@@ -73,7 +84,7 @@ def asked_until_answered(kind: str, folder: str, vendor: Vendor, runs: int) -> d
     results: dict[str, Reply | ExternalError] = dict.fromkeys(CALLS, ReplyPending("not asked for yet"))
     for _ in range(runs):
         if left := tuple(call for call, result in results.items() if isinstance(result, Paused)):
-            results |= asyncio.run(asked(kind, folder, left))
+            results |= asked(kind, folder, left)
             confirm(folder, vendor)
     return results
 
@@ -88,17 +99,14 @@ def soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", [pytest.param("anthropic", marks=pytest.mark.slow), "openai"])
 @settings(deadline=None)
-@given(
-    faults=st.lists(st.sampled_from([*batch_vendor.faults()]), max_size=16),
-)
+@given(faults=st.lists(st.sampled_from(FAULTS), max_size=16))
 @example(faults=["", "then 504"])
 @example(faults=["", "", "ids alone"])
 def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str]) -> None:
     """Whatever a vendor answers for a while, it is sent each call once, and a call that it has answered is never said
     to have failed, since it would be made again alone. The last run has the replies."""
     vendor = Vendor(kind, faults)
-    with local_http.answering(vendor.answer) as url, tempfile.TemporaryDirectory() as folder:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
+    with serving(vendor), tempfile.TemporaryDirectory() as folder:
         results = asked_until_answered(kind, folder, vendor, runs=len(faults) + 2)
 
     for call, result in results.items():
@@ -112,17 +120,16 @@ def test_a_creation_without_an_answer_waits_for_the_user(here: Path, kind: str, 
     """A batch that may have been created is reported with when and what to do, and its calls wait. The line that the
     user adds says which batch it is, or that there is none, and then they are put into another one."""
     vendor = Vendor(kind, ["", "then 504"] if kind == "openai" else ["then 504"])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
+    with serving(vendor):
         for _ in range(2):
-            for result in asyncio.run(asked(kind, ".", CALLS)).values():
+            for result in asked(kind).values():
                 assert isinstance(result, ReplyPending) and "may have been created at 20" in str(result)
                 assert '"id": "ITS ID"}' in str(result) and '"id": null}' in str(result)
         if not created:
             vendor.batches = {id: kept for id, kept in vendor.batches.items() if not id.startswith("batch")}
             vendor.paid.clear()
         confirm(".", vendor)
-        assert asyncio.run(asked(kind, ".", CALLS))["c0"].text == "c0"  # type: ignore[union-attr]
+        assert asked(kind)["c0"].text == "c0"
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
 
@@ -131,12 +138,11 @@ def test_a_creation_without_an_answer_waits_for_the_user(here: Path, kind: str, 
 def test_a_creation_that_is_refused(here: Path, kind: str, refusal: str, error: type[Exception]) -> None:
     """A creation that is refused, for good or for load, was not made, and a later run may create another batch."""
     vendor = Vendor(kind, [*([""] if kind == "openai" else []), *[refusal] * 40])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        for result in asyncio.run(asked(kind, ".", CALLS)).values():
+    with serving(vendor):
+        for result in asked(kind).values():
             assert isinstance(result, error) and not isinstance(result, ReplyPending)
         vendor.faults = iter(())
-        assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
+        assert isinstance(asked(kind)["c0"], Reply)
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
 
@@ -161,20 +167,11 @@ class Interrupting(Vendor):
             await asyncio.sleep(0)
 
 
-async def interrupted(kind: str, vendor: Interrupting, *, cancelled: int = 0) -> list[Reply | BaseException]:
-    """What comes of all calls in a run that is stopped during a request, or in which so many calls are cancelled
-    then."""
-    model, current, stop = f"{kind}:x", CurrentState(play_debate()), asyncio.Event()
-    run = Batches(".", quiet_seconds=0.01, first_poll=0.01)
-    provider = make_provider(model, current)
-    run.wrap_providers({"a": provider}, {"a": provider}, current)
-    replies = [asyncio.create_task(run.reply(call, model, {"n": call}, stop)) for call in CALLS]
-    vendor.loop = asyncio.get_running_loop()
-    vendor.interrupt = (lambda: [reply.cancel() for reply in replies[:cancelled]]) if cancelled else stop.set
-    try:
-        return await asyncio.gather(*replies, return_exceptions=True)
-    finally:
-        await run.close()
+async def interrupted(vendor: Interrupting) -> dict[str, Any]:
+    """The outcome of all calls in a run that is stopped during a request."""
+    stop = asyncio.Event()
+    vendor.loop, vendor.interrupt = asyncio.get_running_loop(), stop.set
+    return await _asked(vendor.kind, ".", CALLS, stop)
 
 
 @pytest.mark.parametrize(
@@ -194,9 +191,8 @@ def test_no_batch_is_created_once_a_run_stops(
     monkeypatch.setattr(batches_module, "LIMITS", LIMITS)
     monkeypatch.setattr("debate_orchestrator.engine.retry.Retries.next_wait", lambda *_: 0.05)
     vendor = Interrupting(kind, faults)
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        results = asyncio.run(interrupted(kind, vendor))
+    with serving(vendor):
+        results = asyncio.run(interrupted(vendor)).values()
     lines = [json.loads(line) for line in Path("batches.jsonl").read_text().splitlines()]
 
     assert all(isinstance(result, Paused) for result in results) and not vendor.paid
@@ -221,15 +217,14 @@ class BrokenLine(Vendor):
 def test_an_answer_that_breaks_off_holds_up_no_other(here: Path, kind: str) -> None:
     """A result that stays incomplete leaves its own call open. The others of its batch are taken."""
     vendor = BrokenLine(kind, [])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        results = asyncio.run(asked(kind, ".", CALLS))
+    with serving(vendor):
+        results = asked(kind)
         assert [type(result) for result in results.values()] == [Reply, ReplyPending, Reply]
         assert "no complete answer" in str(results["c1"]) and "is under way" in str(results["c1"])
         vendor.end = '"abort"'  # no later look would find more
-        assert isinstance(asyncio.run(asked(kind, ".", ("c1",)))["c1"], TransientError)
+        assert isinstance(asked(kind, calls=("c1",))["c1"], TransientError)
         vendor.broken = False
-        assert asyncio.run(asked(kind, ".", ("c1",)))["c1"].text == "c1"  # type: ignore[union-attr]
+        assert asked(kind, calls=("c1",))["c1"].text == "c1"
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
 
@@ -241,11 +236,11 @@ class Wavering(Vendor):
         super().__init__(kind, [])
         self.looks = looks
 
-    def _get(self, path: str, altered: Any) -> str:
-        text = super()._get(path, altered)
+    def _get(self, path: str, fault: str) -> bytes:
+        data = super()._get(path, fault)
         if path.endswith(("/results", "/content")) and len(self.looks) > 1:
             self.looks.pop(0)
-        return text
+        return data
 
     def _line(self, call: str) -> dict[str, Any]:
         line, (broken, failed) = super()._line(call), self.looks[0]
@@ -264,9 +259,8 @@ class Wavering(Vendor):
 def test_an_answer_that_was_whole_once_is_kept(here: Path, kind: str, later: tuple[str, str]) -> None:
     """A later look that has less of a call, or says that it failed, takes no answer away that an earlier one had."""
     vendor = Wavering(kind, [("c1", ""), later])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        results = asyncio.run(asked(kind, ".", CALLS))
+    with serving(vendor):
+        results = asked(kind)
     assert {call: getattr(result, "text", result) for call, result in results.items()} == {c: c for c in CALLS}
     assert len(vendor.looks) == 1
 
@@ -275,17 +269,16 @@ def test_an_answer_that_was_whole_once_is_kept(here: Path, kind: str, later: tup
 def test_what_to_do_about_a_batch_that_is_gone(here: Path, kind: str) -> None:
     """A batch without results is reported with what frees its calls, which are then made again."""
     vendor = Vendor(kind, [*([""] if kind == "openai" else []), "", *["refused 404"] * 5])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
+    with serving(vendor):
         path = Path("batches.jsonl")
-        pending = asyncio.run(asked(kind, ".", CALLS))["c0"]
+        pending = asked(kind)["c0"]
         begins = f'{{"batch": "{json.loads(path.read_text().splitlines()[0])["batch"]}"'
         assert isinstance(pending, ReplyPending)
         assert f"take the lines that begin with {begins} out of ./batches.jsonl" in str(pending)
         kept = [line for line in path.read_text().splitlines(keepends=True) if not line.startswith(begins)]
         path.write_text("".join(kept))
         vendor.faults = iter(())
-        assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
+        assert isinstance(asked(kind)["c0"], Reply)
 
 
 class SmallDisk:
@@ -308,16 +301,15 @@ def test_a_full_disk_loses_no_batch(
     """The results of a batch whose id the disk does not take are taken, and the last words of the run are the line
     that finds the batch again. With that line the next run takes them too."""
     vendor = Vendor(kind, [])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
+    with serving(vendor):
         with monkeypatch.context() as patched:
             SmallDisk(patched)
-            assert asyncio.run(asked(kind, ".", CALLS))["c0"].text == "c0"  # type: ignore[union-attr]
+            assert asked(kind)["c0"].text == "c0"
         last = caplog.messages[-1]
         assert "Add this line to ./batches.jsonl before you resume" in last and "no space" in last
         with Path("batches.jsonl").open("a") as file:
             file.write(last[last.index("{") :] + "\n")
-        assert asyncio.run(asked(kind, ".", CALLS))["c0"].text == "c0"  # type: ignore[union-attr]
+        assert asked(kind)["c0"].text == "c0"
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
 

@@ -6,13 +6,13 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 import local_http
 import pytest
 import started
+from batch_vendor import EMPTY_ANSWERS, JSON, KINDS, PAGE, RESULT_FAULTS, as_lines, batch_json, result_line
 from core.folding import play_debate
 
 from debate_orchestrator.core.fold import CurrentState
@@ -23,22 +23,9 @@ from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.util.errors import TransientError
 
 KEY = "sk-proj-Zq8Vw3Lk9TbX2mNc7RfYh5Jd"
-
-
-KINDS = ("anthropic", "openai")
-JSON = {"content-type": "application/json"}
-PAGE = b"<html>down for maintenance</html>"
 ERROR = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
-
-
-def made(kind: str) -> BatchApi:
-    """A provider with batches."""
-    return cast(BatchApi, make_provider(f"{kind}:x", CurrentState(play_debate())))
-
-
-async def asked(provider: BatchApi, request: Callable[[BatchApi], Any]) -> Any:
-    """What comes of a request about batches."""
-    return await asyncio.wait_for(request(provider), started.PATIENCE)
+LINES = [result_line(call) for call in "cde"]
+WHOLE = as_lines(LINES)
 
 
 @contextmanager
@@ -49,11 +36,25 @@ def answering(
     with local_http.answering(answer) as url, asyncio.Runner() as runner:
         monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
         monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
-        provider = made(kind)
+        provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(play_debate())))
+
+        async def asked(request: Callable[[BatchApi], Any]) -> Any:
+            return await asyncio.wait_for(request(provider), started.PATIENCE)
+
         try:
-            yield lambda request: runner.run(asked(provider, request))
+            yield lambda request: runner.run(asked(request))
         finally:
             runner.run(provider.close())
+
+
+def results_of(kind: str, http: local_http.Asked, data: bytes, **more: Any) -> local_http.Answer:
+    """What a server answers on a batch of either API that has ended: itself, and its results."""
+    whole = http.path.endswith(("/results", "/content"))
+    return 200, JSON, [data if whole else json.dumps(batch_json(kind, "b", **more)).encode()]
+
+
+class Noted(batch_responses.ResultLine):
+    said: list[str]
 
 
 def test_half_a_character_in_a_result() -> None:
@@ -62,77 +63,24 @@ def test_half_a_character_in_a_result() -> None:
     assert line.said == ["a?b", "\U0001f600"]
 
 
-class Noted(batch_responses.ResultLine):
-    said: list[str]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "answer",
-    [
-        *(["x"], {"id": None}, {"id": f"b_{KEY}"}, {"id": "b\n1 debate"}),
-        *(ERROR, PAGE, b'{"id": "b", "proc'),
-    ],
-    ids=lambda answer: str(answer)[:20],
-)
-def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, answer: Any) -> None:
+def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """An answer of another form than a batch is reported as an outage. So is an id that holds a key, which would be
     kept in the clear, or that is not one short line."""
-    body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+    shapes: list[Any] = [["x"], {"id": None}, {"id": f"b_{KEY}"}, {"id": "b\n1 debate"}]
     requests: list[Callable[[BatchApi], Any]] = [
         lambda provider: provider.create_batch({"c": {}}, "file"),
         lambda provider: provider.batch_ended("b"),
         lambda provider: provider.batch_results("b", {"c"}),
     ]
-    headers = JSON if body[:1] in (b"{", b"[") else {"content-type": "text/html"}
-    with answering(monkeypatch, kind, lambda http: (200, headers, [body])) as ask:
-        for request in requests:
-            with pytest.raises(TransientError) as failed:
-                ask(request)
-            assert KEY not in str(failed.value)
-
-
-def batch(kind: str, id: str, size: int = 3, created: int = 2**35, **more: Any) -> dict[str, Any]:
-    """A batch of either API that has ended, and whose name is its id."""
-    if kind == "anthropic":
-        counts = dict.fromkeys(("processing", "errored", "canceled", "expired"), 0) | {"succeeded": size}
-        vendor_batch = {"created_at": datetime.fromtimestamp(created, UTC).isoformat(), "processing_status": "ended"}
-    else:
-        counts = {"total": size, "completed": size, "failed": 0}
-        vendor_batch = {"created_at": created, "status": "completed", "input_file_id": f"in-{id}"}
-        vendor_batch |= {"metadata": {"name": id}, "output_file_id": "f"}
-    return {"id": id, **vendor_batch, "request_counts": counts, **more}
-
-
-def result_line(call: str, text: str) -> dict[str, Any]:
-    """A line of a batch's results, in which a call is answered, as either API has it."""
-    usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage}
-    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
-    answer = {"result": {"type": "succeeded", "message": message}, "response": {"status_code": 200, "body": body}}
-    return {"custom_id": call, **answer}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_results_of_another_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Results of other calls say nothing of ours, and are never a part of our results."""
-    foreign = [json.dumps(result_line(f"{n:048x}", "x")).encode() for n in range(5_000)]
-    data = b"\n".join(foreign)
-    with answering(monkeypatch, kind, lambda http: results_of(kind, http, data)) as ask:
-
-        def request(provider: BatchApi) -> Any:
-            return provider.batch_results("b", {"c", "d", "e"})
-
-        with pytest.raises(TransientError, match="more results than the 3 calls of a batch"):
-            ask(request)
-
-
-def results_of(kind: str, http: local_http.Asked, data: bytes, **more: Any) -> local_http.Answer:
-    """What a server answers on a batch of either API that has ended: itself, and its results."""
-    whole = http.path.endswith(("/results", "/content"))
-    return 200, JSON, [data if whole else json.dumps(batch(kind, "b", **more)).encode()]
+    for body in (*(json.dumps(shape).encode() for shape in shapes), ERROR, PAGE, b'{"id": "b", "proc'):
+        headers = {"content-type": "text/html"} if body == PAGE else JSON
+        with answering(monkeypatch, kind, lambda http, sent=(200, headers, [body]): sent) as ask:
+            for request in requests:
+                with pytest.raises(TransientError) as failed:
+                    ask(request)
+                assert KEY not in str(failed.value)
 
 
 LIMIT = {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}]}
@@ -153,57 +101,11 @@ def test_a_batch_that_is_refused_as_a_whole(monkeypatch: pytest.MonkeyPatch, err
     assert str(failures["c"]) == f"openai:x gave no answer in its batch: status {why}"
 
 
-WHOLE = b"".join(json.dumps(result_line(call, call * 20)).encode() + b"\n" for call in "cde")
-DAMAGES = {
-    "a page": PAGE,
-    "an error": ERROR,
-    "an error in lines": json.dumps(json.loads(ERROR), indent=1).encode(),
-    "nothing": b"",
-    "cut in a line": WHOLE[: len(WHOLE) * 2 // 3],
-    "cut at a line": WHOLE[: WHOLE.rfind(b"\n", 0, -1) + 1],
-    "a line twice": WHOLE.splitlines(keepends=True)[0] * 3,
-    "a page behind": WHOLE.splitlines(keepends=True)[0] + PAGE,
-    "a line more": WHOLE + WHOLE.splitlines()[0],
-    "a line without a result": WHOLE + b'{"custom_id": "f"}',
-    **{
-        f"lines with {what}": b"\n".join(json.dumps({"custom_id": call} | line).encode() for call in "cde")
-        for what, line in {
-            "ids alone": {},
-            "what is not a result": {"result": {"type": "processing"}, "response": None, "error": None},
-            "no message": {"result": {"type": "succeeded"}, "response": {"status_code": 200, "body": None}},
-            "a text": {"result": "{}", "response": {"status_code": 200, "body": "{}"}},
-            "an empty answer": {
-                "result": {"type": "succeeded", "message": {}},
-                "response": {"status_code": 200, "body": {}},
-            },
-            "an answer and an error": {
-                "result": None,
-                "response": {"status_code": 200, "body": {}},
-                "error": {},
-            },
-        }.items()
-    },
-}
-
-
 def test_results_have_a_limit_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Results with more lines than a response may have are refused, empty ones too; as many as allowed are skipped."""
-    monkeypatch.setattr(batch_responses, "LIMITS", LIMITS._replace(max_response_lines=1_000))
-    line = json.dumps(result_line("c", "x")).encode()
-
-    def lines(data: bytes) -> Any:
-        return asyncio.run(batch_responses.result_lines("x", data, batch_responses.ResultLine, {"c"}))
-
-    assert lines(b"\n" * 999 + line).keys() == {"c"}
-    with pytest.raises(TransientError, match="more than 1,000 lines"):
-        lines(b"\n" * 1_000 + line)
-
-
-@pytest.mark.slow
-def test_empty_lines_of_results_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The event loop has its turn once for many empty lines, not for each: as many as are allowed are read soon."""
-    turns = 0
-    sleep = asyncio.sleep
+    """Results with more lines than a response may have are refused, empty ones too; as many as allowed are skipped. The
+    event loop has its turn once for many of them, not for each."""
+    monkeypatch.setattr(batch_responses, "LIMITS", LIMITS._replace(max_response_lines=10_000))
+    turns, sleep = 0, asyncio.sleep
 
     async def counted(seconds: float) -> None:
         nonlocal turns
@@ -211,34 +113,38 @@ def test_empty_lines_of_results_take_no_time(monkeypatch: pytest.MonkeyPatch) ->
         await sleep(seconds)
 
     monkeypatch.setattr(batch_responses.asyncio, "sleep", counted)
-    data = b"\n" * LIMITS.max_response_lines
-    assert asyncio.run(batch_responses.result_lines("x", data, batch_responses.ResultLine, {"c"})) == {}
-    assert 100 < turns < LIMITS.max_response_lines / 100
+
+    def lines(data: bytes) -> Any:
+        return asyncio.run(batch_responses.result_lines("x", data, batch_responses.ResultLine, {"c"}))
+
+    assert lines(b"\n" * 9_999 + as_lines([result_line("c")])).keys() == {"c"}
+    assert 10 < turns < 100
+    with pytest.raises(TransientError, match="more than 10,000 lines"):
+        lines(b"\n" * 10_001)
 
 
 @pytest.mark.parametrize("kind", [pytest.param("anthropic", marks=pytest.mark.slow), "openai"])
 def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """What comes in place of the results of a batch, or a part of them, is an outage: none of the calls is said to have
-    no result, since it would be made and paid for again. White space around the lines, or a byte order mark before
-    them, is not damage."""
-    data = b""
-    with answering(monkeypatch, kind, lambda http: results_of(kind, http, data)) as ask:
-        for damage, damaged in DAMAGES.items():
-            data = damaged
-            if damage == "lines with an empty answer":  # which break off, and hold up no others
-                assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})) == {}
-            else:
-                with pytest.raises(TransientError, match="no complete answer"):
-                    ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
+    """What comes in place of the results of a batch, a part of them, or results of other calls, is an outage: none of
+    the calls is said to have no result, since it would be made and paid for again. White space around the lines, or a
+    byte order mark before them, is not damage. Answers that break off hold up no others."""
+    first = as_lines(LINES[:1])
+    foreign = as_lines([result_line(f"{n:048x}") for n in range(5_000)])
+    damages = [
+        *(as_lines(change(LINES)) for change in RESULT_FAULTS.values()),
+        *(PAGE, ERROR, json.dumps(json.loads(ERROR), indent=1).encode(), WHOLE[: len(WHOLE) * 2 // 3], first + PAGE),
+        *(first * 3, WHOLE + b'{"custom_id": "f"}', foreign),
+    ]
+    sent = [b""]
+    with answering(monkeypatch, kind, lambda http: results_of(kind, http, sent[0])) as ask:
+
+        def results(data: bytes) -> Any:
+            sent[0] = data
+            return ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
+
+        for damaged in damages:
+            with pytest.raises(TransientError, match="no complete answer"):
+                results(damaged)
+        assert results(as_lines(EMPTY_ANSWERS(LINES))) == {}
         for whole in (WHOLE, WHOLE.rstrip(), b"\n" + WHOLE.replace(b"\n", b"\r\n\n"), b"\xef\xbb\xbf" + WHOLE):
-            data = whole
-            assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {"c", "d", "e"}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_created_batch_that_is_another(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """What is told of another batch than the one that was to be created does not say that it was created."""
-    with answering(monkeypatch, kind, lambda http: (200, JSON, [json.dumps(batch(kind, "b")).encode()])) as ask:
-        with pytest.raises(TransientError, match="than the one that was to be created"):
-            ask(lambda provider: provider.create_batch({"c": {}}, "in-n"))
-        assert ask(lambda provider: provider.create_batch({"c": {}, "d": {}, "e": {}}, "in-b")) == "b"
+            assert results(whole).keys() == {"c", "d", "e"}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.engine.budget import check_max_cost, cost_after_call, cost_before_call
+from debate_orchestrator.engine.budget import check_max_cost, cost_after_call, cost_before_call, received_part
 from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
@@ -182,9 +182,12 @@ async def _reply(
                 reply = await call_provider(provider, brief, pieces.append)
                 keep(reply)
                 return reply
-            except ExternalError as failure:
-                if (broken_off := _broken_off(failure)) is not None:
-                    keep(broken_off)
+            except BaseException as failure:
+                part = received_part(provider.name, failure, pieces)
+                if part is not None or not isinstance(failure, ExternalError) or failure.maybe_billed:
+                    keep(part or Reply(text="", brief_digest="", spec=provider.name))
+                if not isinstance(failure, ExternalError):
+                    raise  # the call is given up
                 wait = retries.next_wait(failure)
                 if wait is not None and not limits.stop.is_set():
                     limits.notify(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
@@ -193,17 +196,3 @@ async def _reply(
                 if wait is None or limits.stop.is_set():
                     kind = Paused if isinstance(failure, TransientError) else type(failure)
                     raise kind(failure.problems) from failure
-            except BaseException:  # the call is given up
-                keep(_of_unknown_cost("".join(pieces)))
-                raise
-
-
-def _broken_off(failure: ExternalError) -> Reply | None:
-    """The part of a reply that had arrived when a call failed, if the call may have been billed."""
-    if isinstance(failure.partial, Reply):
-        return failure.partial.model_copy(update={"cost": None})  # the count of its tokens is not final
-    return _of_unknown_cost("") if failure.maybe_billed else None
-
-
-def _of_unknown_cost(text: str) -> Reply:
-    return Reply(text=text, brief_digest="", spec="")

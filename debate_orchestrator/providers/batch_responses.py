@@ -12,7 +12,7 @@ import io
 from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import call_errors
@@ -41,7 +41,6 @@ def _check_id(id: str) -> str:
 
 
 Id = Annotated[str, AfterValidator(_check_id)]
-Count = Annotated[int, Field(ge=0)]
 
 
 class DocumentedShape(BaseModel):

@@ -60,7 +60,6 @@ class Completions(api.ApiModel):
             json.dumps({"custom_id": call, "method": "POST", "url": _ENDPOINT, "body": body}) + "\n"
             for call, body in bodies.items()
         ]
-
         file = {"file": ("calls.jsonl", "".join(lines).encode())}
         form: dict[str, Any] = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
         data = await self.about_batches("post", "/files", **form)
@@ -69,10 +68,7 @@ class Completions(api.ApiModel):
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
         body = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
         data = await self.about_batches("post", _BATCHES, body=body)
-        batch = batch_responses.parse_part(self.name, _Batch, data)
-        if batch.input_file_id != file:
-            raise call_errors.broken_reply(self.name, "a batch of another file than the one that was to be created")
-        return batch.id
+        return batch_responses.parse_part(self.name, _Batch, data).id
 
     async def batch_ended(self, batch: str) -> bool:
         return (await self._batch(batch)).status in _ENDED
@@ -246,7 +242,6 @@ class _Batch(batch_responses.HasId):
     status: Literal[
         "validating", "failed", "in_progress", "finalizing", "completed", "expired", "cancelling", "cancelled"
     ]
-    input_file_id: batch_responses.Id
     output_file_id: batch_responses.Id | None = None
     error_file_id: batch_responses.Id | None = None
     errors: Any = None
