@@ -163,7 +163,7 @@ def test_a_step_takes_a_cap(debate: Run, server: Server) -> None:
     ran = debate("step", J, "--max-cost=0.0001")
 
     assert ran.code == 3 and "exceeds the cap of $0.00" in ran.err and not server.requests
-    assert "--max-cost must be US dollars" in debate("step", J, "--max-cost=much").err
+    assert "max_cost: 'much' is not an amount in US dollars" in debate("step", J, "--max-cost=much").err
     with JournalWriter(J) as journal:
         journal.append(Reassigned(seat="b", specs=("anthropic:unheard-of",)))
     assert "can lower the cap on costs, not raise it" in debate("step", J, "--max-cost=3").err

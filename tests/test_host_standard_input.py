@@ -270,35 +270,6 @@ def test_standard_input_that_is_not_taken_waits_for_room(
         assert ran.code == 2 and kept.read_text(encoding="utf-8") == "Line 1,\nand line 2."
 
 
-def test_an_interrupt_on_a_full_disk_leaves_what_was_kept(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Of two inputs, of which one is in its file, the other alone is lost where an interrupt ends the wait for room."""
-    inputs, fsync = piped.PipedInputs("reply", lambda name, path: f"debate step {name}={path}"), os.fsync
-    for n, name in enumerate(("one", "two")):
-        read_end, write_end = os.pipe()
-        os.write(write_end, f"Reply {n}.".encode())
-        os.close(write_end)
-        with os.fdopen(read_end) as source:
-            monkeypatch.setattr(piped.sys, "stdin", source)
-            if n:
-                monkeypatch.setattr(os, "fsync", full_disk)
-                monkeypatch.setattr(TurnsFolder, "new_file", full_disk)
-            inputs.read(name)
-
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(piped.time, "sleep", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        inputs.save()
-    kept, lost = inputs.save(wait=False)
-    monkeypatch.setattr(os, "fsync", fsync)
-
-    assert "was kept as" in kept and "two: the reply on standard input could not be kept (" in lost
-    assert [file.read_text(encoding="utf-8") for file in Path().glob("one*")] == ["Reply 0."]
-
-
 def test_a_reply_from_standard_input_that_can_not_be_kept_is_printed(
     debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]
 ) -> None:

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from corpus import for_each
 
 import debate_orchestrator
 from debate_orchestrator import (
@@ -145,7 +144,7 @@ def test_a_journal_that_names_a_program_needs_consent(action: str, here: Path) -
 
 
 def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
-    """All errors of the settings come at once; people, unknown models and unknown file types are refused."""
+    """All errors of settings come at once; people, unknown models, file types and limits are refused."""
     with pytest.raises(BadSettings) as raised:
         asyncio.run(run({"topic": "", "rounds": 99, "cast": "nobody:x"}))
     assert len(raised.value.problems) >= 2
@@ -160,7 +159,10 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
         render(journal, "pdf")  # type: ignore[arg-type]
     with pytest.raises(BadJournal, match="a name that is not allowed for a file"):
         step("r\0.journal.jsonl")
-    assert read_journal(journal).events[0].kind == "opened"
+    for limits in ({"retry_for": -1}, {"retry_for": 1e300}, {"max_cost": -1}, {"max_cost": float("nan")}):
+        with pytest.raises(BadSettings, match=f"{next(iter(limits))}: .* is not"):
+            asyncio.run(resume(journal, **limits))
+    assert [event.kind for event in read_journal(journal).events] == ["opened"]
 
 
 def test_risks_are_the_same_wherever_settings_come_from(here: Path) -> None:
@@ -176,11 +178,3 @@ def test_risks_are_the_same_wherever_settings_come_from(here: Path) -> None:
     ] * 3
     with pytest.raises(BadSettings, match="cat -u"):
         asyncio.run(resume(files.journal))
-
-
-@for_each([{"retry_for": -1}, {"retry_for": 1e300}, {"max_cost": -1}, {"max_cost": float("nan")}])
-def test_limits_of_a_library_call_are_checked(limits: dict[str, float]) -> None:
-    """A limit that no debate can have is refused before the journal is opened."""
-    (name,) = limits
-    with pytest.raises(BadSettings, match=f"{name} must be"):
-        asyncio.run(resume("none.journal.jsonl", **limits))

@@ -13,7 +13,6 @@ from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import settings_from_flags
 from debate_orchestrator.cli.output import at_terminal, print_status
-from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.phases import DEBATING_SEATS
 from debate_orchestrator.core.settings import (
     DEFAULT_FORMAT,
@@ -24,8 +23,7 @@ from debate_orchestrator.core.settings import (
     seats_of_cast,
     with_keys_of_today,
 )
-from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import budget, format_check, start
+from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports import report_files
@@ -36,8 +34,8 @@ from debate_orchestrator.setup.answers import (
     cast_by_seat,
     cast_of,
     format_of,
+    from_text,
     make_settings,
-    number,
     output_text,
     rapporteur_note,
 )
@@ -286,27 +284,7 @@ def _check_finished(path: str, format_name: str, *, derived: bool) -> None:
 
 def read_max_cost(text: str) -> float | None:
     """The value of --max-cost in US dollars; None for no cap. Raises BadSettings."""
-    value = number(text)
-    if isinstance(value, float) and 0 < value < MAX_COST:
+    value = from_text("max_cost", text)
+    if value is None or (isinstance(value, float) and 0 < value < MAX_COST):
         return value
-    if text == "none":
-        return None
     raise BadSettings(f"--max-cost must be US dollars above 0, or none, not {text!r}.")
-
-
-def is_raised(text: str | None, debate: DebateState) -> bool:
-    """Whether --max-cost is a higher cap than that of a debate, or none instead of one."""
-    if text is None or debate.max_cost is None:
-        return False
-    max_cost = read_max_cost(text)
-    return max_cost is None or max_cost > debate.max_cost
-
-
-def max_cost_change(
-    text: str | None, debate: DebateState, cast: Mapping[str, tuple[str, ...]]
-) -> tuple[list[Event], list[str]]:
-    """The event that gives a debate the cap of --max-cost, if that is another one, and a problem if the cap, old or
-    new, can't be held with this cast. Raises BadSettings if the text is not a cap."""
-    max_cost = debate.max_cost if text is None else read_max_cost(text)
-    events: list[Event] = [] if max_cost == debate.max_cost else [BudgetChanged(max_cost=max_cost)]
-    return events, [] if max_cost is None else budget.unpriced_seats(cast)

@@ -10,7 +10,7 @@ from typing import Any
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import setup_questions_of
 from debate_orchestrator.cli.output import print_json, print_status, printing_problems
-from debate_orchestrator.cli.piped import PipedInputs
+from debate_orchestrator.cli.piped import PipedInput
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult, is_moderator_reply, setup_folder
 from debate_orchestrator.host.setup import ask as ask_host
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    piped, source = PipedInputs("answer", partial(_hand_in, arguments.file)), consent.source_of_file(arguments.file)
+    piped, source = PipedInput("answer", partial(_hand_in, arguments.file)), consent.source_of_file(arguments.file)
     piped.folder = setup_folder(arguments.file)
 
     def answer() -> AskResult:
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 2 if result.problems else 0
 
 
-def _read_answers(pairs: list[str], piped: PipedInputs) -> dict[str, str | bytes]:
+def _read_answers(pairs: list[str], piped: PipedInput) -> dict[str, str | bytes]:
     """The answers of KEY=VALUE arguments by key; a moderator's reply from standard input is bytes. Raises
     BadSettings."""
     answers, problems = dict[str, str | bytes](), list[str]()

@@ -9,6 +9,7 @@ from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.numbers import plain_integer, plain_number
 
 if TYPE_CHECKING:
+    from debate_orchestrator.core.format import Format
     from debate_orchestrator.providers.provider import Permissions
 
 
@@ -101,6 +102,15 @@ def settings_from_flags(arguments: argparse.Namespace, *names: str) -> dict[str,
     return values
 
 
+def checked_settings(arguments: argparse.Namespace, format: Format, *names: str) -> dict[str, Any]:
+    """The values of these settings that the user gave by flags. Raises BadSettings with every problem."""
+    from debate_orchestrator.setup.answers import judging_settings
+
+    values = settings_from_flags(arguments, *names)
+    validated = judging_settings(values, format, 1)
+    return {name: getattr(validated, name) for name in values}
+
+
 def add_permissions(parser: argparse._ActionsContainer) -> None:
     """Adds the options that permit something to the called models and programs. No answers file can permit it."""
     add_insecure(parser)
@@ -111,11 +121,6 @@ def add_permissions(parser: argparse._ActionsContainer) -> None:
         type=_variable,
         help="an environment variable that command: programs get too, such as a key; may be repeated",
     )
-
-
-def add_max_cost(parser: argparse.ArgumentParser) -> None:
-    """Another cap on the costs of a debate that is there; `answers_and_flags.max_cost_change` reads it."""
-    parser.add_argument("--max-cost", metavar="USD", help="total cost of calls allowed from now on; none for no cap")
 
 
 def add_insecure(parser: argparse._ActionsContainer) -> None:

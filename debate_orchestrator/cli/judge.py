@@ -5,19 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, prints_progress
 from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_status
-from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import CALL_SETTINGS, VOTE_SETTINGS
-from debate_orchestrator.engine import budget, rejudge, start
+from debate_orchestrator.engine import rejudge, start
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.setup.answers import judging_settings
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.util.errors import BadSettings
 
@@ -55,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if prints_progress(arguments):
         for note in rejudging.notes:
             print_status(note)
-    calls = _call_settings(arguments, rejudging.opened)
+    calls = flags.checked_settings(arguments, rejudging.opened.format, *CALL_SETTINGS)
     entries = rejudging.entries
     source = consent.source_of_journal(path, entries) if entries else consent.source_of_file(path)
 
@@ -65,19 +61,3 @@ def run(arguments: argparse.Namespace) -> int:
     rejudging, files = rejudge.checked_for_start(rejudging, arguments.output, require_consent, permissions, **calls)
     with consent.new_debate(rejudging.opened, files, lambda opened: rejudging.speeches) as session:
         return drive_to_report(session, arguments)
-
-
-def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:
-    """The settings of the judges' calls that flags give. Raises BadSettings with every problem."""
-    from_flags = flags.settings_from_flags(arguments, *CALL_SETTINGS)
-    problems: list[str] = []
-    if arguments.max_cost is not None:
-        from_flags["max_cost"] = read_max_cost(arguments.max_cost)
-        problems += budget.unpriced_seats(opened.cast) if from_flags["max_cost"] is not None else []
-    try:
-        validated = judging_settings(from_flags, opened.format, 1)
-    except BadSettings as error:
-        raise BadSettings(problems + error.problems) from None
-    if problems:
-        raise BadSettings(problems)
-    return {name: getattr(validated, name) for name in from_flags}

@@ -29,123 +29,119 @@ _PIECE_SIZE = 1_000_000
 """Bytes that are read at once."""
 
 
-class _Input:
-    """The standard input read for one name: in memory, and in a file if that can be written."""
+class PipedInput:
+    """The reply or answer on standard input: in memory, and until it is taken in a file, if that can be written."""
 
-    def __init__(self, name: str, folder: TurnsFolder):
-        self.name, self.data, self.is_whole, self.is_cut = name, bytearray(), False, False
-        self.path = ""
-        """Of the file; empty while there is none."""
-        self._folder, self._file_size, self._is_saved = folder, 0, False
+    def __init__(self, noun: str, hand_in: Callable[[str, str], str]):
+        """`noun` says what it is; `hand_in` makes the command for its name and a file, both quoted for a shell."""
+        self.folder = os.curdir
+        """The folder of the file."""
+        self.hand_in = hand_in
+        self._noun, self._name, self._data, self._is_whole, self._is_cut = noun, "", bytearray(), False, False
+        self._path, self._file_size, self._is_in_file, self._makes_folder = "", 0, False, False
         self._file: BinaryIO | None = None
-        self._makes_folder = not os.path.lexists(folder.folder)
 
-    @property
-    def part(self) -> str:
-        """Which part of the reply or answer this is, for a sentence."""
-        if self.is_cut:
-            return f"the beginning, cut off at {_MAX_SIZE:,} bytes, of the"
-        return "the" if self.is_whole else "the part that had come of the"
+    def read(self, name: str) -> bytes:
+        """Reads standard input under this name; nothing, if it is closed or was read before. Raises BadFile if it can't
+        be read."""
+        if sys.stdin is None or self._name:
+            return b""
+        self._name, self._makes_folder = name, not os.path.lexists(self.folder)
+        while not (self._is_whole or self._is_cut):
+            select.select([sys.stdin], [], [])  # an interrupt comes here, where no bytes are on their way
+            with deferred():
+                self._read_piece(sys.stdin.fileno())
+        return bytes(self._data)
 
-    @property
-    def remedy(self) -> str:
-        """The hint on what to do before it can be handed in."""
-        return "shorten it: " if self.is_cut else "" if self.is_whole else "complete it: "
-
-    @property
-    def is_blank(self) -> bool:
-        return not self.data or self.data.isspace()
-
-    def read_piece(self, descriptor: int) -> None:
-        """Reads what is there. Raises BadFile if that can't be read."""
+    def _read_piece(self, descriptor: int) -> None:
         try:
-            piece = os.read(descriptor, min(_PIECE_SIZE, _MAX_SIZE + 1 - len(self.data)))
+            piece = os.read(descriptor, min(_PIECE_SIZE, _MAX_SIZE + 1 - len(self._data)))
         except OSError as error:
             raise BadFile(f"Standard input can't be read ({error_text(error)}).") from None
-        self.data += piece
-        self.is_whole, self.is_cut = not piece, len(self.data) > _MAX_SIZE
-        with suppress(BadFile, OSError):  # `PipedInputs.save` tries again, and says why it fails
-            self.save()
+        self._data += piece
+        self._is_whole, self._is_cut = not piece, len(self._data) > _MAX_SIZE
+        with suppress(BadFile, OSError):  # `save` tries again, and says why it fails
+            self._write()
 
-    def save(self) -> None:
+    def _write(self) -> None:
         """Writes what is not in the file yet. Raises BadFile or OSError, and leaves no file, if it can't be written."""
-        if self.is_blank or self._is_saved:
+        if self._is_blank or self._is_in_file:
             return
         try:
             if self._file is None:
-                self.path, self._file = self._folder.new_file(self.name)
-            self._file.write(self.data[self._file_size :])
+                self._path, self._file = TurnsFolder(self.folder).new_file(self._name)
+            self._file.write(self._data[self._file_size :])
             self._file.flush()
-            self._file_size = len(self.data)
-            if self.is_whole or self.is_cut:
+            self._file_size = len(self._data)
+            if self._is_whole or self._is_cut:
                 os.fsync(self._file.fileno())
-                self._is_saved = True
+                self._is_in_file = True
         except OSError:
-            self.remove()
+            self._remove()
             raise
 
-    def remove(self) -> None:
+    def _remove(self) -> None:
         """Removes the file, and its folder if that was made for it."""
         if self._file is None:
             return
         with suppress(OSError):
             self._file.close()
         with suppress(OSError):
-            os.unlink(self.path)
+            os.unlink(self._path)
         if self._makes_folder:
             with suppress(OSError):
-                os.rmdir(self._folder.folder)
-        self.path, self._file, self._file_size, self._is_saved = "", None, 0, False
+                os.rmdir(self.folder)
+        self._path, self._file, self._file_size, self._is_in_file = "", None, 0, False
 
-
-class PipedInputs:
-    """The replies or answers from standard input that are not taken yet, by name."""
-
-    def __init__(self, noun: str, hand_in: Callable[[str, str], str]):
-        """`noun` says what they are; `hand_in` makes the command for a name and a file, both quoted for a shell."""
-        self.folder = os.curdir
-        """The file that holds them."""
-        self.hand_in = hand_in
-        self._noun, self._pending = noun, list[_Input]()
-
-    def read(self, name: str) -> bytes:
-        """Reads standard input under this name. Raises BadFile if that can't be read."""
-        piped_input = _Input(name, TurnsFolder(self.folder))
-        if sys.stdin is None:  # it is closed
-            return b""
-        self._pending.append(piped_input)
-        while not (piped_input.is_whole or piped_input.is_cut):
-            select.select([sys.stdin], [], [])  # an interrupt comes here, where no bytes are on their way
-            with deferred():
-                piped_input.read_piece(sys.stdin.fileno())
-        return bytes(piped_input.data)
+    @property
+    def _is_blank(self) -> bool:
+        return not self._data or self._data.isspace()
 
     def forget(self, taken: Set[str]) -> None:
-        """Removes the files of those that are on record, or were reported as lost."""
-        for piped_input in self._pending:
-            if piped_input.name in taken:
-                piped_input.remove()
-        self._pending = [piped_input for piped_input in self._pending if piped_input.name not in taken]
+        """Removes the file if its name is among those that are on record, or were reported as lost."""
+        if self._name in taken:
+            self._remove()
+            self._data.clear()
 
     def save(self, *, wait: bool = True) -> list[str]:
-        """Saves what is left in its files; a sentence on each. On a full disk it waits for room, unless `wait` is
-        false, and what is in no file is printed. Where KeyboardInterrupt ends it, all of it is still left."""
-        unsaved, sentences = [piped_input for piped_input in self._pending if not piped_input.is_blank], list[str]()
-        for piped_input in unsaved:
-            about = f"{one_line(piped_input.name)}: {piped_input.part} {self._noun} on standard input"
+        """Saves what was not taken in its file, and says so in a sentence. On a full disk it waits for room, unless
+        `wait` is false; what can't be saved is printed. Where KeyboardInterrupt ends it, all of it is still left."""
+        if self._is_blank:
+            return []
+        part = "the" if self._is_whole else "the part that had come of the"
+        remedy = "" if self._is_whole else "complete it: "
+        if self._is_cut:
+            part, remedy = f"the beginning, cut off at {_MAX_SIZE:,} bytes, of the", "shorten it: "
+        about = f"{one_line(self._name)}: {part} {self._noun} on standard input"
+        try:
+            self._write_when_possible(about, wait=wait)
+        except (BadFile, OSError) as error:
+            print_status(*self._data.decode("utf-8", "backslashreplace").splitlines())
+            sentence = f"{about} could not be kept ({reason(error)}); only its text on stderr is left"
+        else:
+            hint = f"`{self.hand_in(shell_word(self._name), shell_word(self._path))}` once it can be taken"
+            sentence = with_hint(f"{about} was kept as {self._path}.", f"{remedy}{hint}")
+        self._data.clear()
+        return [sentence]
+
+    def _write_when_possible(self, about: str, *, wait: bool) -> None:
+        """Writes it to its file, waiting for room on a full disk. Raises BadFile or OSError if it can't be written."""
+        is_announced = False
+        while True:
             try:
-                _save(piped_input, about, wait=wait)
+                with deferred():
+                    return self._write()
             except (BadFile, OSError) as error:
-                print_status(*piped_input.data.decode("utf-8", "backslashreplace").splitlines())
-                sentences.append(f"{about} could not be kept ({reason(error)}); only its text on stderr is left")
-                continue
-            hint = f"`{self.hand_in(shell_word(piped_input.name), shell_word(piped_input.path))}` once it can be taken"
-            sentences.append(with_hint(f"{about} was kept as {piped_input.path}.", f"{piped_input.remedy}{hint}"))
-        self._pending.clear()
-        return sentences
+                is_full = isinstance(error, DiskFull) or getattr(error, "errno", None) in DISK_ERRORS
+                if not (is_full and wait):
+                    raise
+                if not is_announced:
+                    print_status(f"{about} waits for room on the disk ({reason(error)}). Ctrl-C prints it instead.")
+                    is_announced = True
+            time.sleep(WRITE_RETRY_SECONDS)
 
     def saved_on_failure(self, work: Callable[[], Result], problems: list[str]) -> Result:
-        """The result of `work`. If it fails, the rest is saved, and the `problems` until then are reported too. From
+        """The result of `work`. If it fails, what was not taken is saved, and the `problems` so far are reported. From
         then on no signal interrupts it, however soon; while an error waits for room on a full disk, the first one ends
         the wait."""
         interrupts = Interrupts()
@@ -164,22 +160,3 @@ class PipedInputs:
                 if messages := [*problems, *self.save(wait=False)]:
                     print_status(*messages)
                 raise
-
-
-def _save(piped_input: _Input, about: str, *, wait: bool) -> None:
-    """Writes it to its file, waiting for room on a full disk. Raises BadFile or OSError if it can't be written."""
-    is_announced = False
-    while True:
-        try:
-            with deferred():
-                piped_input.save()
-        except (BadFile, OSError) as error:
-            is_full = isinstance(error, DiskFull) or getattr(error, "errno", None) in DISK_ERRORS
-            if not (is_full and wait):
-                raise
-            if not is_announced:
-                print_status(f"{about} waits for room on the disk ({reason(error)}). Ctrl-C prints it instead.")
-                is_announced = True
-        else:
-            return
-        time.sleep(WRITE_RETRY_SECONDS)

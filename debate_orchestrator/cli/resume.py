@@ -7,27 +7,26 @@ import sys
 from collections.abc import Sequence
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import max_cost_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems
 from debate_orchestrator.cli.flags import settings_from_flags
 from debate_orchestrator.cli.journals import find_journal, is_unfinished
 from debate_orchestrator.cli.output import at_terminal
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Event, Reassigned, RetryForChanged
+from debate_orchestrator.core.events import Event, Reassigned
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.debate import reopening
+from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.debate import limit_changes, reopening
 from debate_orchestrator.providers import cast_providers
-from debate_orchestrator.setup.answers import cast_of, judging_settings
+from debate_orchestrator.setup.answers import cast_of
 from debate_orchestrator.util.errors import BadSettings, DoesNotFit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser, "is not finished")
-    flags.add_max_cost(parser)
-    flags.add_settings(parser, "cast", "retry_for")
+    flags.add_settings(parser, "max_cost", "cast", "retry_for")
     flags.add_permissions(parser)
     flags.add_trust(parser)
     flags.add_progress(parser)
@@ -67,14 +66,11 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         cast_left = {seat: specs for seat, specs in cast.items() if seat in seats_left}
         people = at_terminal(sys.stderr)
         problems += [*start.people_problems(cast_left, people, new=False), *events_problems(cast_left, arguments)]
-    cost_events, cost_problems = max_cost_change(arguments.max_cost, debate, cast)
-    if problems := problems + cost_problems:
+    limits = flags.checked_settings(arguments, debate.format, "max_cost", "retry_for")
+    problems += unpriced_seats(cast) if limits.get("max_cost", debate.max_cost) is not None else []
+    if problems:
         raise BadSettings(problems)
-    retry_for = debate.retry_for
-    if from_flags := settings_from_flags(arguments, "retry_for"):
-        retry_for = judging_settings(from_flags, debate.format, 1).retry_for
-    changes = [*reopening(debate), *cost_events]
-    changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
+    changes = [*reopening(debate), *limit_changes(debate, limits)]
     return [*changes, *(Reassigned(seat=seat, specs=specs) for seat, specs in cast_changes.items())]
 
 

@@ -9,16 +9,23 @@ from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import is_raised, max_cost_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished_sentence, print_estimate, print_reports, write_reports
 from debate_orchestrator.cli.journals import find_journal, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_result, print_status, printing_problems
-from debate_orchestrator.cli.piped import PipedInputs
+from debate_orchestrator.cli.piped import PipedInput
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import ChangeEvents, DebateSession, changed_issues, current_issues, in_new_order
+from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.debate import (
+    ChangeEvents,
+    DebateSession,
+    changed_issues,
+    current_issues,
+    in_new_order,
+    limit_changes,
+)
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_named_reply
 from debate_orchestrator.prompting.normalize import dropped_turns
@@ -45,13 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--issues", nargs="+", metavar="I3", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
     flags.add_waiting(parser, "the replies that are due")
-    flags.add_max_cost(parser)
+    flags.add_settings(parser, "max_cost")
     flags.add_json(parser)
     flags.add_schemas(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    piped, problems = PipedInputs("reply", lambda turn, path: f"debate step JOURNAL {turn}={path}"), list[str]()
+    piped, problems = PipedInput("reply", lambda turn, path: f"debate step JOURNAL {turn}={path}"), list[str]()
     if "=" in (arguments.journal or "") and not os.path.lexists(arguments.journal):
         arguments.given, arguments.journal = [arguments.journal, *arguments.given], None
 
@@ -69,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     return piped.saved_on_failure(read_and_step, problems)
 
 
-def _step(replies: dict[str, str], piped: PipedInputs, problems: list[str], arguments: argparse.Namespace) -> int:
+def _step(replies: dict[str, str], piped: PipedInput, problems: list[str], arguments: argparse.Namespace) -> int:
     """Takes the replies, and prints what is due then. `problems` are those of other replies."""
     changes: ChangeEvents = partial(_changes, arguments)
     # A host's user permits every `step` at once, so consent is given by another verb, of which the user is asked.
@@ -101,7 +108,7 @@ def _step(replies: dict[str, str], piped: PipedInputs, problems: list[str], argu
 def _take(
     session: DebateSession,
     replies: dict[str, str],
-    piped: PipedInputs,
+    piped: PipedInput,
     problems: list[str],
     arguments: argparse.Namespace,
 ) -> Stepper:
@@ -132,13 +139,16 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         # Beside a host, `resume` at a terminal comes no further than the host's next turn.
         terminal = "" if host_problem(cast_left) else f"go on at a terminal with `{resume}`, or "
         raise BadSettings("cast: a human has a seat, and `debate step` can't ask a person.", hint=terminal + host)
-    if is_raised(arguments.max_cost, debate):  # a host's user permits every `step` at once
+    limits = flags.checked_settings(arguments, debate.format, "max_cost")
+    max_cost = limits.get("max_cost", debate.max_cost)
+    if debate.max_cost is not None and (max_cost is None or max_cost > debate.max_cost):
+        # A host's user permits every `step` at once.
         raise_command = f"{command('resume', arguments.journal)} --max-cost {arguments.max_cost}"
         hint = f"the user can raise it with `{raise_command}`"
         raise BadSettings("`debate step` can lower the cap on costs, not raise it.", hint=hint)
-    changes, problems = max_cost_change(arguments.max_cost, debate, debate.cast)
-    if problems and arguments.max_cost is not None:
+    if limits and max_cost is not None and (problems := unpriced_seats(debate.cast)):
         raise BadSettings(problems)
+    changes = limit_changes(debate, limits)
     if arguments.issues:
         changes.append(changed_issues(in_new_order(current_issues(debate), arguments.issues)))
     return changes
@@ -157,7 +167,7 @@ def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[st
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in issue_list.issues.items())]
 
 
-def _read_replies(pairs: list[str], piped: PipedInputs, problems: list[str]) -> dict[str, str]:
+def _read_replies(pairs: list[str], piped: PipedInput, problems: list[str]) -> dict[str, str]:
     """The replies of TURN=FILE arguments by turn. What is wrong with those that are none is added to `problems`. Raises
     BadSettings for turns to which several replies are given."""
     replies, duplicates = dict[str, str](), list[str]()

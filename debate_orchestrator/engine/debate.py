@@ -13,12 +13,14 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 from pydantic import ValidationError
 
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import (
     MAX_QUESTION_LENGTH,
+    BudgetChanged,
     Event,
     IssuesChanged,
     Opened,
@@ -26,6 +28,7 @@ from debate_orchestrator.core.events import (
     Reassigned,
     Reopened,
     ReplyEvent,
+    RetryForChanged,
 )
 from debate_orchestrator.core.fold import CurrentState, apply
 from debate_orchestrator.core.settings import MAX_ISSUES, line_problems
@@ -213,6 +216,12 @@ def _named_by_journal(before: DebateState, new_state: DebateState) -> dict[str, 
 def reopening(debate: DebateState) -> list[Event]:
     """The change to a complete debate that makes turns without a usable reply due again; empty if there are none."""
     return [Reopened()] if schedule.turns_to_reopen(debate) else []
+
+
+def limit_changes(debate: DebateState, limits: Mapping[str, Any]) -> list[Event]:
+    """The events that give a debate these values of `max_cost` and `retry_for`, where they are other ones."""
+    events: dict[str, Callable[..., Event]] = {"max_cost": BudgetChanged, "retry_for": RetryForChanged}
+    return [events[name](**{name: value}) for name, value in limits.items() if value != getattr(debate, name)]
 
 
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:

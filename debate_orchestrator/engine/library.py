@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Event, Noted, Opened, RetryForChanged
+from debate_orchestrator.core.events import Event, Noted, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.settings import MAX_COST, SETTINGS, Settings
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudge_module
@@ -24,6 +24,7 @@ from debate_orchestrator.engine.debate import (
     create_paid_debate,
     drive,
     finish,
+    limit_changes,
     reopening,
     seat_providers,
 )
@@ -32,7 +33,7 @@ from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import format_of, make_settings
+from debate_orchestrator.setup.answers import format_of, judging_settings, make_settings
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
@@ -105,18 +106,14 @@ async def resume(
         BadJournal: the file is not a journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
         Paused, PermanentFailure: as in `run`.
     """
-    minimum, maximum = SETTINGS["retry_for"].limits or (0, 0)
-    if retry_for is not None and not minimum <= retry_for <= maximum:
-        raise BadSettings(f"retry_for must be {SETTINGS['retry_for'].expected}, not {retry_for!r}.")
-    if max_cost is not None and not 0 < max_cost < MAX_COST:
-        raise BadSettings(f"max_cost must be US dollars above 0, not {max_cost!r}.")
+    limits = {"max_cost": max_cost, "retry_for": retry_for}
+    limits = {name: value for name, value in limits.items() if value is not None}
 
     def changes(debate: DebateState) -> list[Event]:
+        judging_settings(limits, debate.format, 1)
         if max_cost is not None and (problems := unpriced_seats(debate.cast)):
             raise BadSettings(problems)
-        limits: list[Event] = [] if max_cost is None else [BudgetChanged(max_cost=max_cost)]
-        limits += [] if retry_for is None else [RetryForChanged(retry_for=retry_for)]
-        return [*reopening(debate), *limits]
+        return [*reopening(debate), *limit_changes(debate, limits)]
 
     with continue_debate(journal, consent_if_trusted(trust), changes) as session:
         return await _run(session, on_event, on_text)

@@ -304,9 +304,11 @@ def words_of(name: str) -> dict[str, str]:
 
 
 def from_text(name: str, text: str, separator: str = ",") -> Any:
-    """The value of a setting that a text gives, in a flag, a form or an answer: yes or no, a number, or the items of a
-    list. The text itself where it gives none, for a later check to refuse."""
+    """The value of a setting that a text gives, in a flag, a form or an answer: yes or no, a number, the items of a
+    list, or none. The text itself where it gives none, for a later check to refuse."""
     types = types_of(name)
+    if text == "none" and type(None) in types:
+        return None
     if bool in types:
         return {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}.get(text.lower(), text)
     if tuple in types:

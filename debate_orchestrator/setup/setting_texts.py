@@ -70,7 +70,9 @@ SETTING_TEXTS = {
             RAPPORTEUR: "the model that draws up the issues and the decision brief; the first judge's by default",
         },
     ),
-    "max_cost": SettingText("total budget in US dollars; the debate pauses before it costs more", "null", "USD"),
+    "max_cost": SettingText(
+        "total budget in US dollars, none by default; the debate pauses before it costs more", "null", "USD"
+    ),
     "search": SettingText("debaters may search the web if their provider can", "false", caption="Web search"),
     "retry_for": SettingText(
         "seconds for which a failing turn is retried before a pause; 600 by default", "600", "SECONDS"
