@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from weak_judges import judge
 from debate_orchestrator.core.events import Reassigned
 from debate_orchestrator.engine import probe
 from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.run_elsewhere import keep_folder
 
 OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
 
@@ -104,6 +106,13 @@ def test_the_cap_is_for_all_ballots_in_the_folder(debate: Run, server: Server) -
     for judge_flags in ((f"--judge={SONNET}",), (f"--judge={OPUS}", f"--judge={SONNET}")):
         ran = debate("probe", *judge_flags, cap)
         assert ran.code == 3 and f"with ${spent:.4f} spent" in ran.err and "is kept as" not in ran.err
+
+    for held in (True, False):  # two at once would each spend the whole cap
+        with keep_folder("judge-probe", "", "") if held else nullcontext():
+            ran = debate("probe", f"--judge={OPUS}", "--times=2", "--quiet")
+        assert (ran.code, "Another `debate probe` runs in judge-probe" in ran.err) == (
+            (2, True) if held else (0, False)
+        )
 
     document = Path("judge-probe/scorecard.md")
     document.write_text("my words", encoding="utf-8")

@@ -21,6 +21,7 @@ from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports.probe_scorecard import NO_BALLOT, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.storage import run_elsewhere
 from debate_orchestrator.storage.files import encoded, write_listed
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
@@ -65,7 +66,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.output and is_link(FOLDER):
         raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
-    run = ProbeRun(cases, judges, os.path.dirname(report), repeats, max_cost, flags.permissions_of(arguments))
+    folder = os.path.dirname(report) or "."
+    problem, hint = f"Another `debate probe` runs in {name_of(folder)}.", "wait for it, or name another --output"
+    with run_elsewhere.keep_folder(folder, problem, hint):  # two would each spend the whole cap
+        run = ProbeRun(cases, judges, folder, repeats, max_cost, flags.permissions_of(arguments))
+        return _probe(run, report, arguments)
+
+
+def _probe(run: ProbeRun, report: str, arguments: argparse.Namespace) -> int:
     _agree(run, trusted=arguments.trust)
     quiet = arguments.quiet or arguments.json
     if run.pending() and not quiet:
@@ -74,7 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
     card = run.scorecard()
     data = json.dumps({"schema": 1, **card}, indent=1) + "\n"
     texts = {"scorecard.md": markdown(card), "scorecard.json": data}
-    for note in write_listed(os.path.dirname(report), {name: encoded(name, text) for name, text in texts.items()}):
+    for note in write_listed(
+        os.path.dirname(report) or ".", {name: encoded(name, text) for name, text in texts.items()}
+    ):
         print_status(note)
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)

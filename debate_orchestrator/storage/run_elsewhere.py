@@ -4,11 +4,12 @@ they were run here: a note that workers of a database may be running them, and t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from debate_orchestrator.core.costs import CALL_ID
-from debate_orchestrator.storage.files import write_new
+from debate_orchestrator.storage.files import take_lock, write_new
 from debate_orchestrator.util.data import error_text, name_of, open_regular, read_regular
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.messages import command
@@ -25,6 +26,19 @@ _HEAD = "debate_orchestrator: workers of this database may have debates of this 
 shown and compared, and stands in no command to copy: a folder from elsewhere must not choose where a password goes."""
 _MAX_LENGTH = 4_096
 """Bytes of the note that are read."""
+
+
+@contextmanager
+def keep_folder(folder: str, problem: str, hint: str, *, shared: bool = False) -> Iterator[None]:
+    """Keeps a folder for this process, or with `shared` for all that ask so, until the end of the block or of the
+    process. Raises BadFile with this problem and hint if another process keeps it."""
+    handle = open_lock(folder, LOCK)
+    try:
+        if not take_lock(handle, name_of(folder), BadFile, shared=shared):
+            raise BadFile(problem, hint=hint)
+        yield
+    finally:
+        os.close(handle)
 
 
 def open_lock(folder: str, name: str) -> int:

@@ -20,7 +20,7 @@ from debate_orchestrator.core.values import keys_of_today, under_first_names
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
 from debate_orchestrator.storage import run_elsewhere
-from debate_orchestrator.storage.files import CHECKSUMS, make_folder, take_lock, write_atomic, write_new
+from debate_orchestrator.storage.files import CHECKSUMS, make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import BEGINNING
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -154,17 +154,10 @@ def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator
             raise _no_tournament(folder)
         must_be_new(folder)
         make_folder(os.path.realpath(folder))
-    handle = run_elsewhere.open_lock(folder, run_elsewhere.LOCK)
-    try:
-        if not take_lock(handle, name_of(folder), BadFile, shared=shared):
-            problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
-            hint = (
-                "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
-            )
-            raise BadFile(problem, hint=hint)
+    problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
+    hint = "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
+    with run_elsewhere.keep_folder(folder, problem, hint, shared=shared):
         yield
-    finally:
-        os.close(handle)
 
 
 def create(folder: str, spec: TournamentSpec) -> Tournament:
