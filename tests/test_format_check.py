@@ -223,8 +223,8 @@ MISTAKES = [
     (YAML, "  decline: I will not.", "  §decline: You win.", "is also the line that concedes"),
     (YAML, "{round} OF {rounds}", "§{round} OF {all}", "{all} can't be filled in; use only {round} and {rounds}"),
     # What does not hang together
-    (YAML, "  b: {name", "  §c: {name", "'c' is not a seat: the seats are a, b, judge"),
-    (YAML, "seats: [a, b]", "seats: [a, §c]", "names 'c' under seats, which is not a seat"),
+    (YAML, "  b: {name", "  §c: {name", "'c' should be a seat: a, b, judge"),
+    (YAML, "seats: [a, b]", "seats: [a, §c]", "'c' should be a seat: a, b, judge"),
     (YAML, "both], only_if: {d", "both], §only_if: {x", "a field beside"),
     (YAML, VOTED, VOTED.replace("ballot", "final").replace("trigg", "§trigg"), "no phase of the round before it"),
     (YAML, WINNER, "winner: {§optional: true, kind: choice}", "can't depend on a condition"),

@@ -21,13 +21,11 @@ from debate_orchestrator.core.phases import (
     JUDGE,
     MAX_PHASES,
     MAX_SECTION_TURNS,
-    MAX_STRICTNESS,
     NAME_PATTERN,
     NO_NEW_GROUND,
     OUTCOMES,
     PRE_DEBATE_VOTE,
     RAPPORTEUR,
-    SEATS,
     TAG_PATTERN,
     VOTE_FIELDS,
     AnnouncementTexts,
@@ -38,6 +36,8 @@ from debate_orchestrator.core.phases import (
     RoundLimits,
     Rubric,
     Seat,
+    SeatName,
+    SeatNames,
     Slot,
     Turn,
 )
@@ -56,6 +56,9 @@ from debate_orchestrator.core.values import READS_FORMER_VALUES, FrozenModel, Pr
 
 _TRIGGER_FIELDS = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
 """Trigger of a phase to the field of a reply that reports it, and the section of the format that both must be in."""
+
+
+Phases = Annotated[tuple[Phase, ...], PydanticField(max_length=MAX_PHASES)]
 
 
 class InvalidFormat(ValueError):
@@ -82,11 +85,11 @@ class Format(FrozenModel):
     name: str = PydanticField(pattern=NAME_PATTERN)
     title: Text
     about: Text
-    seats: dict[str, Seat]
+    seats: dict[SeatName, Seat]
     round_limits: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
     """Earlier turns are shown as one growing transcript, or the seat's own ones as an assistant's messages."""
-    context_heard_by: tuple[str, ...] = DEBATING_SEATS
+    context_heard_by: SeatNames = DEBATING_SEATS
     """The seats that may read the context files."""
     tells_rounds: bool = True
     """Whether debaters know how many rounds there are."""
@@ -104,17 +107,17 @@ class Format(FrozenModel):
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
     """`votes`: the side with more votes wins. `swing`: the side that gained more since the pre-debate vote wins."""
-    winner_of: dict[PrintableKey, str] = {}
+    winner_of: dict[PrintableKey, str] = PydanticField(default={}, max_length=MAX_ITEMS)
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by_format: str = PydanticField(default="", pattern=rf"{NAME_PATTERN}|^$")
     """The format in which a debate of this one, which has no judge of its own, is judged later."""
     report: Annotated[Literal["report", "speeches only"], READS_FORMER_VALUES] = "report"
     """The document written about a debate: a report, or the transcript alone."""
-    before: tuple[Phase, ...] = ()
-    round: tuple[Phase, ...]
+    before: Phases = ()
+    round: Phases
     """The phases of each round."""
-    after: tuple[Phase, ...] = ()
-    shapes: dict[PrintableKey, Shape] = {}
+    after: Phases = ()
+    shapes: dict[PrintableKey, Shape] = PydanticField(default={}, max_length=MAX_PHASES)
     """The shapes of structured replies. Some names have a meaning for the engine. A judge's shape with
     `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
@@ -228,7 +231,7 @@ class Format(FrozenModel):
         if isinstance(data, cls):
             return data  # checked when it was made, and frozen
         format = validate(data)
-        problems = list(format._count_problems()) or [
+        problems = [
             *format._seat_problems(),
             *format._phase_problems(),
             *format._shape_problems(),
@@ -238,26 +241,7 @@ class Format(FrozenModel):
             raise InvalidFormat(problems)
         return format
 
-    def _count_problems(self) -> Iterator[LocatedProblem]:
-        """Problems with parts of which the format has more than any debate uses. Every brief looks through these."""
-        counts: list[tuple[tuple[str | int, ...], int, int]] = [
-            (("shapes",), len(self.shapes), MAX_PHASES),
-            (("winner_of",), len(self.winner_of), MAX_ITEMS),
-            (("rubric", "convergence"), len(self.rubric.convergence), MAX_ITEMS),
-            (("context_heard_by",), len(self.context_heard_by), len(SEATS)),
-        ]
-        for section, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
-            for n, phase in enumerate(phases):
-                lists = {"seats": phase.seats, "heard_by": phase.heard_by, "declines_heard_by": phase.declines_heard_by}
-                counts += [((section, n, key), len(items), len(SEATS)) for key, items in lists.items()]
-        for keys, count, maximum in counts:
-            if count > maximum:
-                yield keys, f"{keys[-1]} has {count:,} entries; at most {maximum}"
-
     def _seat_problems(self) -> Iterator[LocatedProblem]:
-        for seat in self.seats:
-            if seat not in SEATS:
-                yield ("seats", seat), f"{seat!r} is not a seat: the seats are {', '.join(SEATS)}"
         if not self.sides:
             yield ("seats",), "there must be at least one side"
         if JUDGE not in self.seats and not self.judged_by_format:
@@ -265,15 +249,9 @@ class Format(FrozenModel):
                 ("seats",),
                 "there must be a judge, or a format in which the debate is judged later (judged_by_format)",
             )
-        for n, seat in enumerate(self.context_heard_by):
-            if seat not in DEBATING_SEATS:
-                yield ("context_heard_by", n), f"context_heard_by names {seat!r}, which is not a seat"
 
     def _phase_problems(self) -> Iterator[LocatedProblem]:
         sections = (("before", self.before), ("round", self.round), ("after", self.after))
-        if too_long := [(section, len(phases)) for section, phases in sections if len(phases) > MAX_PHASES]:
-            yield from (((section,), f"{n:,} phases in `{section}`; at most {MAX_PHASES}") for section, n in too_long)
-            return
         for section, phases in sections:
             if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_SECTION_TURNS:
                 yield (section,), f"{turns:,} turns in `{section}`; at most {MAX_SECTION_TURNS}"
@@ -323,10 +301,6 @@ class Format(FrozenModel):
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
                 yield ("seats", n), f"{phase_name} names {seat!r} under seats, which is not a seat"
-        for key, seats in (("heard_by", phase.heard_by), ("declines_heard_by", phase.declines_heard_by)):
-            for n, seat in enumerate(seats):
-                if seat not in SEATS:
-                    yield (key, n), f"{phase_name} is heard by {seat!r}, which is not a seat"
         if phase.reply != "text" and phase.reply not in self.shapes:
             yield ("reply",), f"{phase_name} wants the shape {phase.reply!r}, which is not among the shapes"
         for seat in (CLERK, RAPPORTEUR):
@@ -406,18 +380,11 @@ class Format(FrozenModel):
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
         if scored and not any(criterion.when == Condition() for criterion in self.rubric.criteria.values()):
             yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
-        if len(self.rubric.criteria) > MAX_ITEMS:
-            yield ("rubric", "criteria"), f"{len(self.rubric.criteria):,} criteria; at most {MAX_ITEMS}"
         for name in self.rubric.criteria:
             minimum, maximum = self.rubric.scale(name)
             if not 0 <= minimum < maximum:
                 problem = f"the scale of criterion {name!r} must go from 0 or more to something larger"
                 yield ("rubric", "criteria", name), problem
-        if not self.rubric.strictness:
-            yield ("rubric", "strictness"), "the rubric needs at least one strictness"
-        if len(self.rubric.strictness) > MAX_STRICTNESS:
-            problem = f"{len(self.rubric.strictness):,} strictness levels; at most {MAX_STRICTNESS}"
-            yield ("rubric", "strictness"), problem
 
 
 def _objects(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:

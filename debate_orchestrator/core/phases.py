@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 from pydantic_core import PydanticCustomError
 
-from debate_orchestrator.core.shape import Condition
+from debate_orchestrator.core.shape import MAX_ITEMS, MAX_WORDS, Condition, WordCount
 from debate_orchestrator.core.values import (
     FREE_TEXT,
     INVALID_LINE,
@@ -33,6 +33,16 @@ RAPPORTEUR = "rapporteur"
 """Draws up the list of issues and writes the decision brief, without argument or vote. It hears what the judge does."""
 DEBATING_SEATS = ("a", "b", JUDGE)
 SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
+
+
+def _seat_name(name: str) -> str:
+    if name not in SEATS:
+        raise PydanticCustomError("not_a_seat", f"a seat: {', '.join(SEATS)}")
+    return name
+
+
+SeatName = Annotated[str, AfterValidator(_seat_name)]
+SeatNames = Annotated[tuple[SeatName, ...], PydanticField(max_length=len(SEATS))]
 PRE_DEBATE_VOTE = "blind"
 """What enables the phase of the pre-debate vote."""
 ISSUES, DECISION_BRIEF = "issues", "brief"
@@ -45,8 +55,6 @@ TIE = "tie"
 CONSENSUS = "consensus"
 NO_DECISION = "no decision"
 MAX_ROUNDS = 100
-MAX_WORDS = 20_000
-"""The highest number of words that a format may ask for or set as a limit: half of what a reply may have."""
 MAX_PHASES = 250
 """Phases before the rounds, in each and after them: a transcript that is judged has one for each speech."""
 MAX_SECTION_TURNS = 500
@@ -117,7 +125,7 @@ class Phase(FrozenModel):
     title: DisplayName
     tag: DisplayName
     """The phase in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
-    seats: tuple[str, ...]
+    seats: SeatNames
     """The seats that take a turn: `a`, `b`, `judge`."""
     order: Annotated[Literal["in turn", "simultaneous"], READS_FORMER_VALUES] = "in turn"
     """In turn, the second speaker has heard the first; if simultaneous, neither hears the other."""
@@ -131,19 +139,19 @@ class Phase(FrozenModel):
     follows; `findings`, where the check of the decision brief found problems. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
-    heard_by: tuple[str, ...] = DEBATING_SEATS
+    heard_by: SeatNames = DEBATING_SEATS
     """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
-    declines_heard_by: tuple[str, ...] = DEBATING_SEATS
+    declines_heard_by: SeatNames = DEBATING_SEATS
     """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     enabled_by: Literal["each round", "blind", "issues", "brief"] | None = None
     """The setting with which alone it takes place: ballots after each round, the pre-debate vote, issues, decision
     brief."""
-    target_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
+    target_words: WordCount = None
     max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
-    min_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
+    min_words: WordCount = None
     """A speech of fewer is asked for again, once."""
-    max_words: int | None = PydanticField(default=None, ge=1, le=MAX_WORDS)
+    max_words: WordCount = None
     """Others hear a speech up to this many; the record keeps it whole."""
     template: str = PydanticField(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME_PATTERN[1:]}|^$")
     """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
@@ -180,9 +188,9 @@ class Rubric(FrozenModel):
     name: Text
     min: float = PydanticField(le=MAX_SCORE)
     max: float = PydanticField(le=MAX_SCORE)
-    criteria: dict[PrintableKey, Criterion] = {}
-    strictness: dict[PrintableKey, Strictness]
-    convergence: Annotated[dict[PrintableKey, str], FREE_TEXT] = {}
+    criteria: dict[PrintableKey, Criterion] = PydanticField(default={}, max_length=MAX_ITEMS)
+    strictness: dict[PrintableKey, Strictness] = PydanticField(min_length=1, max_length=MAX_STRICTNESS)
+    convergence: Annotated[dict[PrintableKey, str], FREE_TEXT] = PydanticField(default={}, max_length=MAX_ITEMS)
     """The signs of convergence that a judge may name, with what each means."""
 
     def scale(self, criterion: str) -> tuple[float, float]:

@@ -20,6 +20,9 @@ MAX_FIELDS = 300
 """Fields that a shape may have, those of its objects included; a field per side counts twice."""
 MAX_NUMBER = 1_000_000
 """The largest absolute value that a number in a reply may have."""
+MAX_WORDS = 20_000
+"""The highest number of words that a format may ask for or set as a limit: half of what a reply may have."""
+WordCount = Annotated[int | None, PydanticField(default=None, ge=1, le=MAX_WORDS)]
 
 
 class Condition(FrozenModel):
@@ -78,7 +81,7 @@ class Field(FrozenModel):
     null_when: Text = ""
     """The condition under which the field is null, as in `unless detected`. It is appended to `about` in the schema for
     models; people are not shown it."""
-    options: tuple[PrintableKey, ...] = ()
+    options: tuple[PrintableKey, ...] = PydanticField(default=(), max_length=MAX_ITEMS)
     """The options of a choice; empty means the sides."""
     fields: dict[PrintableKey, Field] = {}
     """The fields of an object, or of each item of a list."""
@@ -86,9 +89,9 @@ class Field(FrozenModel):
     max: float | None = None
     """The limits of a number. For a list, how many items are asked for; a reply with more or fewer is accepted."""
     integer: bool = False
-    max_words: int | None = None
+    max_words: WordCount = None
     """The limit: a longer text is asked for again."""
-    target_words: int | None = None
+    target_words: WordCount = None
     """The maximum number of words that is asked for. A longer reply is accepted; the rapporteur's is sent back once."""
     id_prefix: str = PydanticField(default="", pattern=r"^[A-Z]?$")
     """The letter that begins the ids of the items of a list: `I` for I1, I2, ..."""

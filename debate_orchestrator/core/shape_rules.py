@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core.phases import MAX_WORDS, NO_NEW_GROUND, OUTCOMES
+from debate_orchestrator.core.phases import NO_NEW_GROUND, OUTCOMES
 from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Condition, Field, Shape
 
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
@@ -248,8 +248,6 @@ def _size(shape: Shape, sides: int, criteria: int) -> int:
 def _limit_problem(field: Field, sides: int) -> LocatedProblem | None:
     """The first problem of a field by itself: the keys that lead to it, and the rest of a sentence that begins with the
     field's name. None if it has none."""
-    if len(field.options) > MAX_ITEMS:
-        return ("options",), f"has {len(field.options):,} options; at most {MAX_ITEMS}"
     if len(set(field.options)) < len(field.options):
         return ("options",), "has an option twice"
     if field.per_side and sides > 1:
@@ -258,7 +256,4 @@ def _limit_problem(field: Field, sides: int) -> LocatedProblem | None:
     for key, limit in (("min", field.min), ("max", field.max)):
         if limit is not None and not low <= limit <= high:
             return (key,), f"has {limit:g} as `{key}`; it must be from {low:,} to {high:,}"
-    for key, words in (("max_words", field.max_words), ("target_words", field.target_words)):
-        if words is not None and not 1 <= words <= MAX_WORDS:
-            return (key,), f"has a number of words in `{key}` that is not from 1 to {MAX_WORDS:,}"
     return None

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from debate_orchestrator.core.format import InvalidFormat
 from debate_orchestrator.core.shape_rules import Keys
 from debate_orchestrator.util.errors import join_names, short_repr, suggest, with_hint
+from debate_orchestrator.util.numbers import plural
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -36,7 +37,6 @@ _WORDS = {
     "model_attributes_type": "a mapping of keys to values",
     "tuple_type": "a list",
     "list_type": "a list",
-    "too_long": "a list that is not so long",
     "string_pattern_mismatch": "lower-case letters, digits and hyphens, with a letter first",
 }
 """The expected value by pydantic's type of error; for other types its own message is used."""
@@ -99,6 +99,9 @@ def _got(item: Any) -> str:
 def _expected(item: Any) -> str:
     if item["loc"] and item["loc"][-1] == "[key]" and item["type"] == "string_type":
         return "a key that is text"
+    for key, beyond in (("max_length", "at most"), ("min_length", "at least")):
+        if key in item.get("ctx", {}):
+            return f"of {beyond} {plural(item['ctx'][key], 'entry', 'entries')}"
     expected = _WORDS.get(item["type"]) or str(item["msg"]).removeprefix("Input should be ")
     return expected[0].lower() + expected[1:]
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
+from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT, MAX_JUDGES, SETTINGS, Settings
+from debate_orchestrator.core.shape import MAX_WORDS
 from debate_orchestrator.core.values import FrozenModel, Text, formerly
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.budget import unpriced_seats
