@@ -345,13 +345,12 @@ def test_no_judge_is_for_a_result_that_is_none() -> None:
     assert decision_brief._judges_for(debate) is None
     scores = {f"_1_verdict_judge_{n}": ballot(7, 6 + n, rounds=1) for n in (1, 2)}
     conceded = {"_1_opening_a": "I CONCEDE THE DEBATE."}
-    equal, declared = "The votes are equal and the totals are not", "A tie was declared although the totals differ"
-    neither = "The judges saw neither side argue better"
+    neither, equal = "Neither side argued better by the judges' votes", "It is a tie although the totals differ"
     stands = "The debate ended in consensus, on the position of Researcher B (Con)"
     for winners, more, judges_for, outcome, remark in (
-        (("a", "b"), scores, None, "As many judges voted for Researcher A (Pro) as for Researcher B (Con)", equal),
-        (("a", "b", "tie"), scores, None, "As many judges voted for Researcher A (Pro) as for Researcher B (Con)", ""),
-        (("tie", "tie"), scores, (2, 2), neither, declared),
+        (("a", "b"), scores, None, neither, equal),
+        (("a", "b", "tie"), scores, None, neither, ""),
+        (("tie", "tie"), scores, (2, 2), neither, equal),
         (("a", "b"), conceded, (1, 2), stands, "A side conceded its whole position"),
         (("b", "consensus"), conceded, (2, 2), stands, "A side conceded its whole position"),
     ):
@@ -363,13 +362,13 @@ def test_no_judge_is_for_a_result_that_is_none() -> None:
         assert any(text.startswith(remark) for text in remarks(model))
 
 
-def test_a_debate_that_swing_decides_is_told_by_swing() -> None:
-    """A tie, and a winner with fewer points, come from votes gained: they are no equal votes, and declared by none."""
+def test_a_debate_that_swing_decides_is_told_by_votes() -> None:
+    """A tie, and a winner with fewer points, come from votes gained, which decide."""
     by_swing = shipped_format("adversarial").model_copy(update={"decided_by": "swing"})
     cast = {"a": ("one",), "b": ("two",), "judge": ("x", "y")}
     for before, told in (
-        ("a", ("Neither side won by the votes", "The totals differ")),
-        ("b", ("Researcher A (Pro) gained more votes (narrow), though behind", "The winner gained more votes")),
+        ("a", ("Neither side argued better by the judges' votes", "It is a tie although the totals differ")),
+        ("b", ("Researcher A (Pro) won by the judges' votes (narrow)", "The winner is behind on points")),
     ):
         vote = {"winner": before, "probability": 0.7, "why": "So it seems."}
         said = {f"_1_verdict_judge_{n}": ballot(6, 7, rounds=1) for n in (1, 2)}

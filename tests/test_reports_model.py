@@ -382,7 +382,7 @@ def test_the_unknown_is_reported() -> None:
     made = cost_text(build_report(entries(paid(cost=None, usage=None))))
 
     assert made is not None
-    assert {row[-1] for row in made.table.rows} == {escaped("unknown")}
-    assert {row[3:-1] for row in made.table.rows} == {(escaped("–"),) * 4}
-    assert "The price of 5 calls is unknown and in none of the sums." in made.notes
-    assert "A dash means that tokens were not counted." in made.notes
+    assert {row[-1] for row in made["table"].rows} == {escaped("unknown")}
+    assert {row[3:-1] for row in made["table"].rows} == {(escaped("–"),) * 4}
+    assert "The price of 5 calls is unknown and in none of the sums." in made["notes"]
+    assert "A dash means that tokens were not counted." in made["notes"]

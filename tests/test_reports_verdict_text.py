@@ -106,11 +106,11 @@ def test_a_panel_that_declares_nothing() -> None:
 
     assert made.startswith(
         "**Winner:** A  \n**Strength:** narrow  \n**Overall Scores:** Debater A: 6 | Debater B: 7.67\n\n"
-        "*Outcome:* “Yes.” Debater A (PRO) was declared the winner (narrow), though behind on points. "
+        "*Outcome:* “Yes.” Debater A (PRO) won by the judges' votes (narrow), though behind on points. "
         "2 of 3 judges voted for A, 1 for B.\n"
     )
     assert "\n\n**Judge 1** decided: A (A 8, B 7)\n\n| Criterion | Debater A | Debater B |\n" in made
-    assert "- The winner has more votes and fewer points; by rule the votes decide.\n" in made
+    assert "- The winner is behind on points: the judges' votes decide.\n" in made
     assert "A judge's vote is for the side with the better score. A side's score on a ballot is the mean of" in made
 
 

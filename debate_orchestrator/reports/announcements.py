@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
@@ -76,11 +76,10 @@ class StageAnnouncements(NamedTuple):
     """Whether all of its turns are taken."""
 
 
-def stage_announcements(debate: DebateState, first: int = 0) -> Iterator[StageAnnouncements]:
-    """Everything announced so far but stand-ins' words, by stage from the `first` on, the one that is due last."""
-    before = [] if first else [*_announce_rehearsal(debate), *_announce_own_issues(debate)]
-    last_round = max((stage[0].round or 0 for stage in debate.stages[:first]), default=0)
-    for n, stage in enumerate(debate.stages[first:], start=first):
+def stage_announcements(debate: DebateState) -> Iterator[StageAnnouncements]:
+    """Everything announced so far but stand-ins' words, by stage, the one that is due last."""
+    before, last_round = [*_announce_rehearsal(debate), *_announce_own_issues(debate)], 0
+    for n, stage in enumerate(debate.stages):
         turn = stage[0]
         if turn.round is not None and turn.round > last_round:
             last_round = turn.round
@@ -112,7 +111,7 @@ class Announcer:
     def new_announcements(self, debate: DebateState) -> list[Announcement]:
         """The announcements since the last call, in order; on the first call, all so far."""
         lines: list[Announcement] = []
-        for announced in stage_announcements(debate, self._announced_stages):
+        for announced in islice(stage_announcements(debate), self._announced_stages, None):
             lines += () if self._has_announced_beginning else announced.before
             lines += announced.after
             self._has_announced_beginning = not announced.is_over

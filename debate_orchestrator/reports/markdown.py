@@ -77,7 +77,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "decision_brief": report.shown_decision_brief,
             "is_filler": bool(report.why_no_winner),
             "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
-            "contents": _contents(report, was_judged=any(values["judged"])),
+            "contents": Markup(_CONTENTS),
             "verdict_lines": verdict_text.verdict_lines(report),
             "first_screen": verdict_text.first_screen(report),
             "summary": _summary(report, writer),
@@ -85,7 +85,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "after": AFTER,
         }
     text = _environment().get_template(template).render(values | more)
-    return _end_with_newline(_lead_to_headings(report, text))
+    return _end_with_newline(_with_contents(_lead_to_headings(report, text)))
 
 
 def html_text(text: str) -> Markup:
@@ -164,6 +164,16 @@ def _links(report: ReportModel, turns: list[str]) -> Markup:
     return Markup("; ".join(name + ", ".join(links) for name, links in groups))
 
 
+_CONTENTS = "\0contents"
+"""In place of the contents until the headings are known."""
+
+
+def _with_contents(text: str) -> str:
+    """The report with links to its sections, on one line."""
+    titles = [line.removeprefix("## ") for line in text.split("\n") if line.startswith("## ")]
+    return text.replace(_CONTENTS, " · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))
+
+
 def _lead_to_headings(report: ReportModel, text: str) -> str:
     """The report with its links to turns leading to their headings, by the fragments that GitHub gives them. Every line
     that begins with `#` is a heading of the report, since speeches are quoted."""
@@ -177,20 +187,6 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
             start = titles.index(title, start) + 1
             turns[turn.id] = fragments[start - 1]
     return re.sub(rf"\(#{_TURN}([^()\s]+)\)", lambda link: f"(#{turns.get(link[1], 'debate-transcript')})", text)
-
-
-def _contents(report: ReportModel, *, was_judged: bool) -> Markup:
-    """Links to the sections that a reader looks for first, on one line."""
-    final = report.judging.final_fields
-    titles = ["Final Verdict", "Debate Transcript"]
-    titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
-    titles += ["Dissent Record"] if "rows" in final else []
-    titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
-    titles += ["Recommended Follow-Up"] if "follow_up" in final else []
-    titles += ["Behind the Decision Brief"] if report.shown_decision_brief else []
-    titles += ["How It Was Judged"] if was_judged else []
-    titles += ["Context Files"] if report.context_files else []
-    return Markup(" · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))
 
 
 class MarkdownWriter:
@@ -250,9 +246,6 @@ class MarkdownWriter:
 
     def items(self, phrases: Iterable[Phrase]) -> Markup:
         return Markup("\n".join(f"- {self.line(item)}" for item in phrases))
-
-    def note(self, text: str) -> Markup:
-        return markdown_text(text)
 
     def field_items(self, parts: Iterable[FieldPart]) -> list[Markup]:
         lines = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED
 from debate_orchestrator.core.reply import FoundPage
@@ -50,8 +50,12 @@ _FIELDS_WITH_OWN_PLACE = {
     "feedback",
     "unsupported_claims",
     "convergence",
+    "conceded",
+    "label",
+    "score",
+    "probability",
+    "faults",
 }
-_FIELDS_WITH_OWN_PLACE |= {"conceded", "label", "score", "probability", "faults"}
 """Fields of a ballot that have their own place on it, or, as `faults`, in a section of their own."""
 _SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
 _SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
@@ -69,16 +73,13 @@ class Writer(Protocol):
     def items(self, phrases: Iterable[Phrase]) -> str:
         """Lines as a list."""
 
-    def note(self, text: str) -> str:
-        """A sentence of the report's own."""
-
     def field_items(self, parts: Iterable[FieldPart]) -> str | Sequence[str]:
         """The fields of a judge's reply, as the items of a list."""
 
 
-def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[str] = frozenset()) -> dict[str, Any]:
+def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
     """The values for the templates of reports that people read: the report, its sections in words, and the functions
-    that write a turn. Fields of final ballots that a template shows `elsewhere` are not listed."""
+    that write a turn."""
     fields = FieldText(report.seats, {one.id: one.question for one in (report.issues.issues if report.issues else ())})
     rated = {"sources"} if report.evidence is not None else set()
     issue_phrases = [phrase(f"{issue.id}. ", inline_markdown(issue.question)) for issue in own_issues(report)]
@@ -90,17 +91,16 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
         "speech_in_fields": partial(_write_structured, report, fields, writer),
-        "other_fields": lambda turn: writer.field_items(
-            fields.item_parts(turn.shape, turn.fields, _FIELDS_WITH_OWN_PLACE | rated)
+        "ballot_items": lambda turn, what: writer.field_items(
+            [
+                *_ballot_parts(report, turn, what),
+                *fields.item_parts(turn.shape, turn.fields, _FIELDS_WITH_OWN_PLACE | rated),
+            ]
         ),
         "other_final_fields": lambda turn: writer.field_items(
-            fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
+            fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated)
         ),
-        "parsed_ballot": lambda turn: (
-            wording.counted_ballot_line(turn.parsed_ballot, report.judging.scales, left_out=turn.left_out)
-            if turn.parsed_ballot
-            else "not counted yet"  # a mirrored pair counts once both are in
-        ),
+        "parsed_ballot": partial(_ballot_text, report),
         "quote_results": lambda turn: writer.items(quote_results(turn.quotes)),
         "cited": lambda turn: writer.line(cited_pages(turn.pages)),
     }
@@ -125,6 +125,44 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "reviewers_note": reviewers.NOTE,
         "context_files": list(context_files(report)),
     }
+
+
+def _ballot_text(report: ReportModel, turn: TurnReport) -> str:
+    if turn.parsed_ballot is None:
+        return "not counted yet"  # a mirrored pair counts once both are in
+    return wording.counted_ballot_line(turn.parsed_ballot, report.judging.scales, left_out=turn.left_out)
+
+
+def _ballot_parts(report: ReportModel, turn: TurnReport, what: str) -> Iterator[FieldPart]:
+    """The fields of a ballot on a round, or before the rounds, that have a place of their own, in reading order; `what`
+    is the title of the vote."""
+    fields, seats = turn.fields or {}, report.seats
+    for side in report.names if "strongest" in fields and "weakest" in fields else ():
+        for name in ("strongest", "weakest"):
+            title = f"{name.capitalize()} argument, {seats[side]}"
+            yield FieldPart("line", title, inline_markdown(fields[name][side]))
+    if "label" in fields:
+        yield FieldPart("line", "Label", escaped(_ballot_text(report, turn)))
+    elif "winner" in fields:
+        vote = _ballot_text(report, turn) if "probability" in fields else wording.winner_word(fields["winner"])
+        why = phrase(". ", inline_markdown(fields["justification"])) if "justification" in fields else ()
+        yield FieldPart("line", what, phrase(escaped(vote), why))
+    for side in report.names if "feedback" in fields else ():
+        yield FieldPart("line", f"Feedback for {seats[side]}", inline_markdown(fields["feedback"][side]))
+    if "unsupported_claims" in fields:
+        claims = fields["unsupported_claims"]
+        items = tuple(phrase(f"{seats[claim['seat']]}: ", inline_markdown(claim["claim"])) for claim in claims)
+        kind: Literal["list", "line"] = "list" if claims else "line"
+        yield FieldPart(kind, "Claims made without evidence", phrase("none"), items)
+    if convergence := fields.get("convergence"):
+        if convergence["detected"]:
+            moving = seats[convergence["side"]] if convergence["side"] in report.names else "both sides"
+            text = f"detected ({', '.join(convergence['criteria'])}), moving: {moving}"
+            yield FieldPart("line", "Convergence", phrase(text))
+        elif report.rounds_asked != 1:
+            yield FieldPart("line", "Convergence", phrase("not detected"))
+    if conceded := fields.get("conceded"):
+        yield FieldPart("line", "Conceded the whole position", phrase(seats[conceded]))
 
 
 def context_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
@@ -154,8 +192,7 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
     assert turn.fields is not None
     if turn.seat != CLERK or "checks" not in turn.shape:
         return writer.block(fields.block(turn.shape, turn.fields))
-    lines = clerk_lines(turn, report, fields)
-    return writer.items(lines) if lines else writer.note(_NOTHING)
+    return writer.items(clerk_lines(turn, report, fields) or [phrase("Nothing was cited to be looked up.")])
 
 
 def quote_results(quotes: Iterable[Quote]) -> list[Phrase]:
@@ -179,50 +216,33 @@ def cited_pages(pages: Sequence[FoundPage]) -> Phrase:
     return phrase("Pages cited from a search: ", links, f"{others}.")
 
 
-class JudgingText(NamedTuple):
-    """The section on how it was judged; a part is empty if it has nothing to say."""
-
-    votes: PhraseTable | None
-    counts: tuple[Phrase, ...]
-    """Quorum, and what the mirror changed, a sentence each."""
-    pre_debate_votes: PhraseTable | None
-    gained: Phrase
-    means: PhraseTable | None
-    criteria_about: tuple[Phrase, ...]
-    words: PhraseTable | None
-    conflicts: tuple[Phrase, ...]
-    conduct: tuple[Phrase, ...]
-    """Of the sides: violations that the engine saw or judges named, and how quotes were used, a sentence each."""
-
-
-def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
-    """The sentences on how a debate was judged."""
+def judging_text(report: ReportModel, fields: FieldText) -> dict[str, Any]:
+    """The tables and sentences on how a debate was judged; a part is empty if it has nothing to say."""
     means, judging = _means(report), report.judging
     about = [
         phrase(strong(escaped(title), ":"), " ", inline_markdown(judging.rules.rubric.criteria[name].about))
         for name, title in report.format.criteria.items()
     ]
-    return JudgingText(
-        votes=_votes(report),
-        counts=tuple(map(phrase, _counts(report))),
-        pre_debate_votes=_pre_debate_votes(report),
-        gained=phrase(_swing_sentence(report)),
-        means=means,
-        criteria_about=tuple(about) if means else (),
-        words=_words(report),
-        conflicts=tuple(map(escaped, judging.conflicts)),
-        conduct=(*map(phrase, _observed_conduct(report)), *_named_violations(report, fields)),
-    )
+    return {
+        "votes": _votes(report),
+        "counts": [*map(phrase, _counts(report))],
+        "means": means,
+        "criteria_about": about if means else [],
+        "words": _words(report),
+        "conflicts": [*map(escaped, judging.conflicts)],
+        "conduct": [*map(phrase, _observed_conduct(report)), *_named_violations(report, fields)],
+    }
 
 
 def _votes(report: ReportModel) -> PhraseTable | None:
-    """A row for each vote, where there is more than one judge, or the judge voted twice."""
+    """A row for each vote, where there is more than one judge, or the judge voted twice on one thing."""
+    before = [("Before", vote) for vote in report.judging.pre_debate_votes]
     rounds = [(str(round_report.number), vote) for round_report in report.rounds for vote in round_report.votes]
-    votes = [*rounds, *(("Final", vote) for vote in report.judging.votes)]
+    votes = [*before, *rounds, *(("Final", vote) for vote in report.judging.votes)]
     shown_mirrored = any(vote.shown_mirrored for _, vote in votes)
-    if len({vote.judge for _, vote in votes}) < 2 and not shown_mirrored:
+    if len({vote.judge for _, vote in votes}) < 2 and not shown_mirrored and not before:
         return None
-    rows = [_vote_row(report, place if rounds else "", vote) for place, vote in votes]
+    rows = [_vote_row(report, place if before or rounds else "", vote) for place, vote in votes]
     headers = ("Round", "Judge", "Original" if shown_mirrored else "Vote", "Mirrored", "Stable", "Counts as")
     return without_empty(tuple(map(phrase, headers)), rows, kept_columns=0)
 
@@ -236,7 +256,7 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
         for parsed_ballot, ballot in ((vote.original, vote.turn_id), (vote.mirrored, vote.turn_id + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
-    mirrored = phrase(mirrored, _by_another(vote))
+    mirrored = phrase(mirrored, "" if is_one_judge(vote) else ", by another model")
     shown_mirrored = (mirrored, phrase(stable if vote.is_pair else "-")) if vote.shown_mirrored else ((), ())
     return (
         phrase(place),
@@ -248,6 +268,7 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
 
 
 def _counts(report: ReportModel) -> Iterator[str]:
+    """The quorum, what the mirror changed, and the votes that each side gained where one moved, or they decide."""
     votes, judging = report.judging.votes, report.judging
     if len(votes) > 1:
         what = "Labels" if judging.labelled else "Votes"
@@ -265,49 +286,11 @@ def _counts(report: ReportModel) -> Iterator[str]:
         if in_rounds:
             counts.append(f"{judging.flipped_votes - changed} of {plural(in_rounds, 'vote')} on rounds")
         yield f"{' and '.join(counts)} changed when the sides were swapped."
-
-
-def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
-    if not report.judging.pre_debate_votes:
-        return None
-    after = {vote.judge: vote for vote in report.judging.votes}
-    rows = []
-    for vote in report.judging.pre_debate_votes:
-        final = after.get(vote.judge)
-        final_ballot = _ballot_phrase(report, final)
-        if final is not None and (final.stable or is_one_judge(final)):
-            final_ballot = phrase(final_ballot, _by_another(vote, final))
-        rows.append((inline_markdown(report.seats[vote.judge]), _ballot_phrase(report, vote), final_ballot))
-    return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
-
-
-def _ballot_phrase(report: ReportModel, vote: Vote | None) -> Phrase:
-    """The ballot of a judge on the debate as it was, and the one on the mirrored debate if it says something else."""
-    if vote is None:
-        return phrase("not yet")
-    if vote.absent or vote.original is None:
-        return phrase(wording.vote_line(vote) if vote.absent else "absent")
-    ballot = cite(escaped(wording.ballot_line(vote.original, report.judging.scales)), vote.turn_id)
-    if vote.stable or vote.mirrored is None:
-        return ballot
-    swapped = wording.ballot_line(vote.mirrored, report.judging.scales)
-    return phrase(ballot, "; ", escaped(swapped), " with the sides swapped", _by_another(vote))
-
-
-def _by_another(*votes: Vote) -> str:
-    """What to add to the second of two ballots of one seat."""
-    return "" if is_one_judge(*votes) else ", by another model"
-
-
-def _swing_sentence(report: ReportModel) -> str:
-    """The votes that each side gained, where votes are for sides; empty if none moved and none decides."""
-    swing = report.verdict.swing if report.verdict else {}
-    if not swing or report.judging.labelled or not (any(swing.values()) or report.judging.decided_by_swing):
-        return ""
-    gains = ", ".join(f"{report.seats[side]} {n:+d}" for side, n in swing.items())
-    return f"Votes gained by the debate: {gains}." + (
-        " In this format that decides." if report.judging.decided_by_swing else ""
-    )
+    swing = report.verdict.swing if report.verdict and not judging.labelled else {}
+    if any(swing.values()) or (swing and judging.decided_by_swing):
+        gains = ", ".join(f"{report.seats[side]} {n:+d}" for side, n in swing.items())
+        decides = " In this format that decides." if judging.decided_by_swing else ""
+        yield f"Votes gained by the debate: {gains}.{decides}"
 
 
 def _means(report: ReportModel) -> PhraseTable | None:
@@ -372,26 +355,19 @@ def _named_violations(report: ReportModel, fields: FieldText) -> Iterator[Phrase
 
 
 OWN_ISSUES_TITLE = "List of Issues"
-_NOTHING = "Nothing was cited to be looked up."
 _LATE = " (dated later than the topic)"
 _DIGITS = 12
 """Of a digest, as it is shown."""
 
 
-class EvidenceText(NamedTuple):
-    """The section on evidence: a row for each page, with the clerk's findings and the judges' ratings."""
-
-    table: PhraseTable | None
-    sentences: tuple[Phrase, ...]
-
-
-def evidence_text(report: ReportModel) -> EvidenceText | None:
-    """Everything that was cited; None if no clerk has a turn."""
+def evidence_text(report: ReportModel) -> dict[str, Any] | None:
+    """A table with a row for each page, with the clerk's findings and the judges' ratings, and sentences on all of
+    them; None if no clerk has a turn."""
     if report.evidence is None:
         return None
     citations = report.evidence.citations
     if not citations:
-        return EvidenceText(None, (phrase("Nothing was cited."),))
+        return {"table": None, "sentences": [phrase("Nothing was cited.")]}
     rows = [
         (
             turn(citation.turn),
@@ -408,7 +384,7 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
     sentences = [phrase(f"Verified: {verified} of {len(citations)}; {report.evidence.looked_up_by}.")]
     if report.as_of:
         sentences.append(phrase("The topic binds both sides to what was known as of ", escaped(report.as_of), "."))
-    return EvidenceText(without_empty(tuple(map(phrase, headers)), rows, kept_columns=3), tuple(sentences))
+    return {"table": without_empty(tuple(map(phrase, headers)), rows, kept_columns=3), "sentences": sentences}
 
 
 def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
@@ -450,17 +426,9 @@ def _ratings(report: ReportModel, citation: Citation) -> Phrase:
 _COLUMNS = ("Seat", "Phase", "Calls", "Input, uncached", "Read from cache", "Written to cache", "Output")
 
 
-class CostText(NamedTuple):
-    """The section on calls and cost."""
-
-    table: PhraseTable
-    """A row for each seat and phase, and one for all."""
-    notes: tuple[str, ...]
-    """Notes for understanding the numbers, a sentence each."""
-
-
-def cost_text(report: ReportModel) -> CostText | None:
-    """The cost of a debate; None if no call was made."""
+def cost_text(report: ReportModel) -> dict[str, Any] | None:
+    """A table of the cost, with a row for each seat and phase, and one for all, and notes on its numbers, a sentence
+    each; None if no call was made."""
     costs = report.costs
     if costs is None:
         return None
@@ -479,7 +447,7 @@ def cost_text(report: ReportModel) -> CostText | None:
         notes.append("A dash means that tokens were not counted.")
     if report.run.rehearsed:
         notes.append("A stand-in calls no model and costs nothing.")
-    return CostText(PhraseTable(tuple(map(phrase, headers)), tuple(rows)), tuple(notes))
+    return {"table": PhraseTable(tuple(map(phrase, headers)), tuple(rows)), "notes": notes}
 
 
 def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, OUTCOMES, TIE
+from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.positions import affirms, denies
 from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
@@ -30,11 +30,9 @@ from debate_orchestrator.util.errors import join_names
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
 _REMARKS: dict[VerdictRemark, str] = {
-    "winner is behind on points": (
-        "The declared winner is behind on points: the declaration and the scores disagree, and both stand."
-    ),
-    "scores are equal": "The totals are equal: the declaration alone decides.",
-    "tie declared on unequal scores": "A tie was declared although the totals differ; both stand.",
+    "winner is behind on points": wording.WINNER_BEHIND,
+    "scores are equal": "The totals are equal: the votes alone decide.",
+    "tie declared on unequal scores": "It is a tie although the totals differ: the votes decide, and both stand.",
     "strength differs from the judge's word": (
         "The scores give {strength}; a judge's own word for the strength is {words}."
     ),
@@ -46,20 +44,8 @@ _REMARKS: dict[VerdictRemark, str] = {
     ),
     "judges disagree": "The judges do not agree on the winner.",
 }
-_UNDECLARED: dict[VerdictRemark, str] = {
-    "tie declared on unequal scores": "The votes are equal and the totals are not; by rule the votes decide.",
-    "winner is behind on points": "The winner has more votes and fewer points; by rule the votes decide.",
-    "scores are equal": "The totals are equal: the votes alone decide.",
-}
-"""The same where no judge declared the winner: it follows from scores, or is a tie of votes for either side."""
-_BY_SWING: dict[VerdictRemark, str] = {
-    **_UNDECLARED,
-    "tie declared on unequal scores": "The totals differ; by rule the votes gained decide, and they make a tie.",
-    "winner is behind on points": "The winner gained more votes and has fewer points; by rule the votes gained decide.",
-}
-"""The same where the side that gained more votes wins."""
 _NO_WINNER = {
-    TIE: "The judges saw neither side argue better",
+    TIE: "Neither side argued better by the judges' votes",
     CONSENSUS: "The debate ended in consensus, so neither side won",
     NO_DECISION: "The judges came to no decision on who argued better",
     None: "There is no verdict on who argued better",
@@ -123,15 +109,10 @@ def who_argued_better(report: ReportModel) -> str:
     if verdict is None or verdict.winner not in report.names:
         if verdict and report.unopposed:
             return f"The debate ended in consensus, on the position of {report.names[report.unopposed]}"
-        if verdict and _is_tie_of_votes(report, verdict):
-            return f"As many judges voted for {' as for '.join(report.names.values())}"
-        if verdict and verdict.winner == TIE and report.judging.decided_by_swing:
-            return "Neither side won by the votes that the debate gained"
         return _NO_WINNER[verdict.winner if verdict else None]
     name, firmly = report.names[verdict.winner], f" ({verdict.strength})" if verdict.strength else ""
     if verdict.winner_is_behind:
-        how = "gained more votes" if report.judging.decided_by_swing else "was declared the winner"
-        return f"{name} {how}{firmly}, though behind on points"
+        return f"{name} won by the judges' votes{firmly}, though behind on points"
     return f"{name} argued better{firmly}"
 
 
@@ -153,25 +134,15 @@ def concession(report: ReportModel) -> Phrase:
     return conceded
 
 
-def _is_tie_of_votes(report: ReportModel, verdict: VerdictReport) -> bool:
-    """Whether there is a tie since as many judges voted for one side as for the other."""
-    voted_for_sides = any(outcome not in OUTCOMES for outcome in verdict.vote_counts)
-    return verdict.winner == TIE and voted_for_sides and not report.judging.decided_by_swing
-
-
 def remarks(report: ReportModel) -> list[str]:
     """Notes on how the declarations and the numbers go together."""
     if report.verdict is None or report.judging.labelled:
         return []
-    is_declared = "winner" in report.judging.final_fields and not _is_tie_of_votes(report, report.verdict)
-    changed_texts = _BY_SWING if report.judging.decided_by_swing else {} if is_declared else _UNDECLARED
-    texts = {**_REMARKS, **changed_texts}
     strength = report.verdict.strength
     strengths = [turn.fields.get("strength") for turn in report.turns if turn.kind == "ballot" and turn.fields]
     words = " or ".join(dict.fromkeys(word for word in strengths if word not in (None, strength)))
-    return [
-        texts[remark].format(strength=strength, words=words) for remark in report.verdict.remarks if remark in texts
-    ]
+    known = [_REMARKS[remark] for remark in report.verdict.remarks if remark in _REMARKS]
+    return [text.format(strength=strength, words=words) for text in known]
 
 
 def strength_rule(report: ReportModel) -> str:

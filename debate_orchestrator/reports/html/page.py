@@ -38,7 +38,7 @@ def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
     quotes = report.judging.rules.checked_tags
     writer = HtmlWriter(report.turn_places, quotes)
-    values = report_sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
+    values = report_sections.template_values(report, writer) | {
         "title": wording.shorten(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
         "description": wording.shorten(one_line(" / ".join(report.positions.values()))),
@@ -57,9 +57,6 @@ def render(report: ReportModel) -> str:
             "description": wording.shorten(one_line(" ".join([outcome, *first_screen.strength])), 300),
             "first_screen": first_screen,
             "path": partial(_path, report),
-            "unsupported": [
-                turn for turn in report.turns if turn.is_vote and (turn.fields or {}).get("unsupported_claims")
-            ],
             "summary": verdict_text.summary(report),
         }
     return _render_template("transcript.html.j2" if report.transcript_only else "report.html.j2", values)

@@ -149,9 +149,6 @@ class HtmlWriter:
         title = Markup("<strong>{}:</strong> ").format(escaped_html(part.title))
         return title + (self.items(part.items) if part.kind == "list" else self.line(part.phrase))
 
-    def note(self, text: str) -> Markup:
-        return Markup("<p>{}</p>").format(text)
-
     def items(self, phrases: Iterable[Phrase]) -> Markup:
         markup = Markup().join(Markup("<li>{}</li>").format(self.line(item)) for item in phrases)
         return Markup("<ul>{}</ul>").format(markup)
