@@ -70,7 +70,7 @@ def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:
     for turn in ("1.opening.a", "1.opening.b"):
         state = apply(state, Spoke(turn_id=turn, reply=Reply(text=QUOTING, brief_digest="0" * 64, spec="host")))
     entry = transcript_entries.entry(state, state.turns["1.opening.a"])
-    article = blocks.article(state, entry.turn, "Opening", entry.text, structured=False, quotes=entry.quotes)
+    article = blocks.article(state, entry, "Opening")
     assert "“tabs are one character”" in article["body"]
     assert "Found in the context files: “tabs are one character”" in article["findings"]
     page = blocks.render_all(state)
@@ -100,8 +100,9 @@ def test_labels_stand_outside_of_the_bar_beside_a_speech() -> None:
         spoke = Spoke(turn_id="1.opening.a", reply=Reply(text=text, brief_digest="", spec="host"))
         state = apply(fold([opened_event(rounds=1)]), spoke)
         turn = state.turns["1.opening.a"]
-        article = blocks.article(state, turn, "Opening", text, structured=False, floor=("Really?",))
-        lines = blocks.article(state, turn, "Opening", text, structured=True, floor=("Really?",))
+        entry = transcript_entries.entry(state, turn)
+        article = blocks.article(state, entry, "Opening", ("Really?",))
+        lines = blocks.article(state, entry.model_copy(update={"structured": True}), "Opening", ("Really?",))
         shown = [str(macros.article(article, 3)), str(macros.article(lines, 3))]
         shown += [blocks.render_block(state, blocks.Block("x", turn=turn))]
         parts = [page.partition('<div class="words">') for page in shown]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, transcript_entries
@@ -12,7 +12,8 @@ from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
-from debate_orchestrator.core.visible_text import Quote, quote_findings, with_quotation_marks
+from debate_orchestrator.core.transcript_entries import TranscriptEntry
+from debate_orchestrator.core.visible_text import quote_findings, with_quotation_marks
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import (
@@ -22,7 +23,6 @@ from debate_orchestrator.reports.announcements import (
     stage_announcements,
 )
 from debate_orchestrator.reports.html import writer as html
-from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.provenance import degradations
 from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util import model_spec
@@ -133,34 +133,24 @@ def _render_block(debate: DebateState, block: Block) -> str:
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
 
-def side(debate: DebateState, turn: Turn | TurnReport) -> str:
+def side(debate: DebateState, turn: Turn) -> str:
     return turn.seat if turn.seat in debate.format.sides else "judge"
 
 
-def article(
-    debate: DebateState,
-    turn: Turn | TurnReport,
-    heading: str,
-    text: str,
-    *,
-    structured: bool,
-    declined: bool = False,
-    quotes: Iterable[Quote] = (),
-    floor: Sequence[str] = (),
-) -> dict[str, Any]:
+def article(debate: DebateState, entry: TranscriptEntry, heading: str, floor: Sequence[str] = ()) -> dict[str, Any]:
     """A turn as it is shown to a person who takes part: a speech as HTML, a structured reply as lines of text, above it
-    the questions from the floor that it answers and whether its side declined, and below it what was found of its
+    the questions from the `floor` that it answers and whether its side declined, and below it what was found of its
     quotes."""
-    text = with_quotation_marks(text, debate.format.checked_tags)
+    text = with_quotation_marks(entry.text, debate.format.checked_tags)
     return {
-        "id": turn.id,
-        "side": side(debate, turn),
+        "id": entry.turn.id,
+        "side": side(debate, entry.turn),
         "heading": heading,
-        "declined": debate.format.name_of(turn.seat) if declined else "",
-        "body": "" if structured else html.speech(text),
-        "lines": [_line(line) for line in text.split("\n")] if structured else [],
+        "declined": debate.format.name_of(entry.turn.seat) if entry.declined else "",
+        "body": "" if entry.structured else html.speech(text),
+        "lines": [_line(line) for line in text.split("\n")] if entry.structured else [],
         "floor": floor,
-        "findings": quote_findings(quotes),
+        "findings": quote_findings(entry.quotes),
     }
 
 

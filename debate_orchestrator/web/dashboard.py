@@ -213,7 +213,7 @@ class Dashboard:
         path = debate_list.journal_of(request.path_params["name"])
         _, debate = await in_thread(lambda: debate_list.load(path))
         blocks.check_nothing_hidden(debate)
-        return await pages.report(path, debate_list.version(path))
+        return await pages.report(path)
 
     async def act(self, request: Request) -> Response:
         """Handles the buttons of a debate."""

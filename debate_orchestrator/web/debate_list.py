@@ -6,8 +6,6 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import lru_cache
 from typing import NamedTuple
 
 from debate_orchestrator.core import transcript_entries
@@ -26,6 +24,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
 from debate_orchestrator.web.guard import LinkedDebate, is_same_token
+from debate_orchestrator.web.until_changed import file_version, until_changed
 
 _CONTEXT_LENGTH = 120
 """Characters that are shown on each side of what was searched for."""
@@ -108,44 +107,20 @@ def journal_of_link(name: str, token_of: Callable[[LinkedDebate], str], token: s
     there is such a debate. Of the journal only the hash is read that its first line states: anyone can ask too."""
     try:
         path = journal_of(name)
-        first_hash = _first_hash(path, *file_version(path))
+        first_hash = _first_hash(path)
     except (BadFile, OSError):
         return None
     is_right_token = first_hash is not None and is_same_token(token_of(LinkedDebate(name, first_hash)), token)
     return path if is_right_token else None
 
 
-@lru_cache(maxsize=1_024)
-def _first_hash(path: str, changed: int, size: int) -> str | None:
-    return stated_first_hash(path)
+_first_hash = until_changed(1_024)(stated_first_hash)
 
 
+@until_changed(32)
 def load(path: str) -> tuple[JournalContents, DebateState]:
-    return _load(path, file_version(path))
-
-
-@lru_cache(maxsize=32)
-def _load(path: str, file_times: tuple[int, int]) -> tuple[JournalContents, DebateState]:
     contents = read(path, follow=False)
     return contents, stored_state(path, contents.events)
-
-
-def file_version(path: str) -> tuple[int, int]:
-    """When a file, or a link itself, was changed, in nanoseconds, and its size in bytes. Raises OSError."""
-    status = os.lstat(path)
-    return status.st_mtime_ns, status.st_size
-
-
-def version(path: str) -> tuple[object, ...]:
-    """The state of a journal and its ballots, of which the pages of an idle debate are made. Raises OSError without
-    one."""
-    ballots: list[object] = []
-    with suppress(OSError):
-        ballots_folder = DebateFiles.of_journal(path).ballots
-        ballots = [
-            (name, *file_version(os.path.join(ballots_folder, name))) for name in sorted(os.listdir(ballots_folder))
-        ]
-    return (path, *file_version(path), *ballots)
 
 
 def list_debates() -> list[ListedDebate]:
@@ -163,13 +138,9 @@ def list_debates() -> list[ListedDebate]:
     return sorted(rows, key=lambda row: row.opened, reverse=True)
 
 
+@until_changed(5_000, lambda name: file_version(f"{name}{JOURNAL}"))
 def row(name: str) -> ListedDebate:
-    """A debate as the list shows it, read again when its journal has changed. Raises BadJournal."""
-    return _row(name, *file_version(f"{name}{JOURNAL}"))
-
-
-@lru_cache(maxsize=5_000)
-def _row(name: str, changed: int, size: int) -> ListedDebate:
+    """A debate as the list shows it. Raises BadJournal."""
     contents, debate = load(f"{name}{JOURNAL}")
     return ListedDebate(
         name=name,

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -32,6 +32,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import few_combining_marks, quoted
 from debate_orchestrator.web.guard import DASHBOARD, Scope
+from debate_orchestrator.web.until_changed import debate_version, until_changed
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
 """The files that pages load, and their types."""
@@ -106,14 +107,13 @@ async def in_thread(work: Callable[[], T]) -> T:
         return await in_own_thread(work)
 
 
-async def report(path: str, version: object) -> HTMLResponse:
-    """The report of a journal: the very page that `debate report` writes. `version` is that of
-    `debate_list.version`."""
-    return await standalone_page(lambda: _report(path, version))
+async def report(path: str) -> HTMLResponse:
+    """The report of a journal: the very page that `debate report` writes."""
+    return await standalone_page(lambda: _report(path))
 
 
-@lru_cache(maxsize=32)
-def _report(path: str, version: object) -> str:
+@until_changed(32, debate_version)
+def _report(path: str) -> str:
     return library.render(path, "html")
 
 

@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from debate_orchestrator.core import transcript_entries
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import forms
 from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.html import writer as html
@@ -232,7 +231,7 @@ class Reviews:
 
         if not await in_thread(may_read):
             raise HTTPException(404)
-        return await pages.report(path, debate_list.version(path))
+        return await pages.report(path)
 
 
 def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:
@@ -241,25 +240,16 @@ def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:
 
 def _debate(reviewed: ReviewedDebate) -> dict[str, Any]:
     """What was said, under its headings, and the context files that the judges had: name, text as HTML, and a note."""
-    report = build_report(reviewed.entries, journal=reviewed.path)
+    debate, report = reviewed.form.debate, build_report(reviewed.entries, journal=reviewed.path)
+
+    def article(turn: TurnReport) -> dict[str, Any]:
+        return blocks.article(debate, transcript_entries.entry(debate, debate.turns[turn.id]), turn.heading, turn.floor)
+
     return {
         "parts": [
-            (heading, [_article(reviewed.form.debate, turn) for turn in turns])
+            # a turn with neither text nor fields brought no reply that can be used
+            (heading, [article(turn) for turn in turns if turn.text is not None or turn.fields is not None])
             for heading, turns in speeches_for_review(report)
         ],
         "files": [(name, html.speech(text), note) for name, text, note in judges_files(report)],
     }
-
-
-def _article(debate: DebateState, turn: TurnReport) -> dict[str, Any]:
-    text = transcript_entries.as_text(turn.shape, turn.fields) if turn.fields else turn.text or ""
-    return blocks.article(
-        debate,
-        turn,
-        turn.heading,
-        text,
-        structured=bool(turn.fields),
-        declined=turn.declined,
-        quotes=turn.quotes,
-        floor=turn.floor,
-    )

@@ -196,7 +196,7 @@ class Seats:
         path, debate, _ = await self._debate(request)
         if not debate.complete:
             raise HTTPException(404)
-        return await pages.report(path, debate_list.version(path))
+        return await pages.report(path)
 
 
 def _reply_as_text(form_data: Mapping[str, str]) -> str:
@@ -226,10 +226,7 @@ def _turns_taken(debate: DebateState, seat: str, draft_name: str) -> list[dict[s
 
 
 def _article(debate: DebateState, entry: TranscriptEntry) -> dict[str, Any]:
-    heading, structured, declined = person_turns.heading(debate, entry.turn), entry.structured, entry.declined
-    return blocks.article(
-        debate, entry.turn, heading, entry.text, structured=structured, declined=declined, quotes=entry.quotes
-    )
+    return blocks.article(debate, entry, person_turns.heading(debate, entry.turn))
 
 
 def _progress_sentence(debate: DebateState) -> str:

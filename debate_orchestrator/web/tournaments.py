@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
@@ -26,6 +25,7 @@ from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import debate_list as debates
 from debate_orchestrator.web import pages
+from debate_orchestrator.web.until_changed import file_version, until_changed
 
 Result = Literal["won", "lost", "tied"]
 RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
@@ -185,20 +185,17 @@ def _folder(request: Request) -> str:
     return str(name)
 
 
-_State = tuple[tuple[str, int, int], ...]
-"""The files of a tournament that its rows are read from, and their versions."""
-
-
-def _folder_state(folder: str) -> _State:
+def _folder_version(folder: str) -> tuple[object, ...]:
+    """The versions of the files that the rows of a tournament are read from."""
     journals, _ = find_journals(folder)
     paths = [*(os.path.join(folder, name) for name in (SPEC, ROWS)), *journals]
     paths += [DebateFiles.of_journal(path).page for path in journals]
-    return tuple((path, *debates.file_version(path)) for path in paths if os.path.lexists(path))
+    return tuple((path, file_version(path)) for path in paths if os.path.lexists(path))
 
 
-@lru_cache(maxsize=8)
-def _read(folder: str, folder_state: _State) -> Rows:
-    """The rows of a tournament, read again when a journal has changed; of its pages only those with an address here."""
+@until_changed(8, _folder_version)
+def _read(folder: str) -> Rows:
+    """The rows of a tournament; of its pages only those with an address here."""
     rows = read_rows(folder)
     for number, debate in enumerate(rows.debates):
         name = os.path.basename(debate.page).removesuffix(".html")
@@ -207,10 +204,10 @@ def _read(folder: str, folder_state: _State) -> Rows:
     return rows
 
 
-@lru_cache(maxsize=8)
-def _report(folder: str, folder_state: _State) -> str:
-    """The page of a tournament's report, made again as its rows are read again."""
-    rows = _read(folder, folder_state)
+@until_changed(8, _folder_version)
+def _report(folder: str) -> str:
+    """The page of a tournament's report."""
+    rows = _read(folder)
     ratings = rate(rows)
     return render_page(title(folder), rows, ratings, all_tables(rows, ratings), plots=(), minimum=MIN_GAMES)
 
@@ -225,7 +222,7 @@ def _list_entry(folder: str) -> tuple[str, str]:
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
-    rows = _read(folder, _folder_state(folder))
+    rows = _read(folder)
     debate_rows = chosen_debates(rows, filters)
     real_debates = [debate for debate in debate_rows if not debate.rehearsed]
     # A link from a number to its debates keeps the numbers.
@@ -309,7 +306,7 @@ class Tournaments:
         path = _journal(_folder(request), request.path_params["debate"].removesuffix(".html"))
         if path is None:
             raise HTTPException(404)
-        return await pages.report(path, debates.version(path))
+        return await pages.report(path)
 
     async def report(self, request: Request) -> Response:
         """The page that `debate tournament report` writes, without its plots. All who ask while it is made wait for the
@@ -323,6 +320,6 @@ class Tournaments:
     async def _make_report(self, folder: str) -> str:
         try:
             async with self._rating:
-                return await in_own_thread(lambda: _report(folder, _folder_state(folder)))
+                return await in_own_thread(lambda: _report(folder))
         finally:
             del self._reports_under_way[folder]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -35,8 +34,10 @@ from debate_orchestrator.web.pages import go_to, html_response, in_thread, png, 
 from debate_orchestrator.web.public import site
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, FormError, Site, not_started
 from debate_orchestrator.web.runs import ServedDebate
+from debate_orchestrator.web.until_changed import debate_version, until_changed
 
 
+@until_changed(64, debate_version)
 def report_html(path: str) -> str:
     """That report of a journal as HTML. Raises DebateError."""
     contents, debate = debate_list.load(path)
@@ -191,7 +192,7 @@ class Views:
         running = (served.current.state, served.blocks.html()) if served and served.current else None
 
         def page() -> Response:
-            debate, body = running or _as_written(path, debate_list.version(path))
+            debate, body = running or _as_written(path)
             return html_response("public/debate.html.j2", **self._values(name, path, debate, page_state, body, base))
 
         return self._with_robots_tag(await in_thread(page))
@@ -263,25 +264,20 @@ class Views:
 
     async def report(self, request: Request) -> Response:
         path = self._journal(request)
-        return self._with_robots_tag(await standalone_page(lambda: _report(path, debate_list.version(path))))
+        return self._with_robots_tag(await standalone_page(lambda: report_html(path)))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
         path = self._journal(request)
-        picture = await in_thread(lambda: _card(path, debate_list.version(path), self._site.rules.title))
+        picture = await in_thread(lambda: _card(path, self._site.rules.title))
         return self._with_robots_tag(png(picture))
 
 
-@lru_cache(maxsize=64)
-def _as_written(path: str, version: object) -> tuple[DebateState, str]:
-    """A debate that does not run, and its blocks as HTML. `version` is from `debate_list.version`, here and below."""
+@until_changed(64)
+def _as_written(path: str) -> tuple[DebateState, str]:
+    """A debate that does not run, and its blocks as HTML."""
     debate = debate_list.load(path)[1]
     return debate, blocks.render_all(debate)
-
-
-@lru_cache(maxsize=64)
-def _report(path: str, version: object) -> str:
-    return report_html(path)
 
 
 def _status(page_state: PageState, *, complete: bool) -> str:
@@ -293,8 +289,8 @@ def _base(request: Request) -> str:
     return f"{'https' if is_https(request.scope) else 'http'}://{request.headers['host']}"
 
 
-@lru_cache(maxsize=64)
-def _card(path: str, version: object, site: str) -> bytes:
+@until_changed(64)
+def _card(path: str, site: str) -> bytes:
     debate = debate_list.load(path)[1]
     positions = [
         (debate.format.name_of(side), one_line(debate.opened.settings.positions.get(side, "")))
