@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -34,18 +35,72 @@ from debate_orchestrator.web.runs import ServedDebate, ServedDebates
 _MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
 """Bytes of a form: twelve for each character of a reply, as forms encode one, and the text around its fields."""
 
-_WITHOUT_A_TURN = {**dict.fromkeys(("heard", "material", "task", "brief", "length_hint"), ""), "questions": None}
-"""The values of a page on which no turn waits."""
 
-
-class SeatRequest(NamedTuple):
-    """A request for the page of a seat, with the values that the page shows."""
+class SeatPage(NamedTuple):
+    """The page of a seat, and what it shows."""
 
     request: Request
-    state: DebateState
+    debate: DebateState
     served: ServedDebate | None
     awaited: AwaitedTurn | None
     """The turn that waits for the person."""
+    form_data: Mapping[str, str] = MappingProxyType({})
+    """What was sent, and is shown in the form again."""
+    problems: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    """What the person has to agree to before the reply is taken."""
+    late_reply: str = ""
+    """What was handed in for a turn that waits no longer."""
+
+    @property
+    def token(self) -> str:
+        return str(self.request.path_params["token"])
+
+    async def respond(self, **values: Any) -> Response:
+        """The page with these values, made in a thread: a transcript may be long."""
+        page = self._replace(**values)
+        return HTMLResponse(await in_thread(page.render), 422 if page.problems or page.remarks else 200)
+
+    def render(self) -> str:
+        debate, seat, awaited = self.debate, self.request.path_params["seat"], self.awaited
+        format, positions = debate.format, debate.opened.settings.positions
+        # Debates of other folders may have the same name in the same browser; their links differ.
+        draft_name = hashlib.sha256(self.token.encode()).hexdigest()[:16]
+        turn_values: dict[str, Any] = {"turn": ""}
+        if awaited is not None:
+            seen, turn, brief, _ = awaited
+            positions = positions_shown(seen, turn)
+            turn_values = {
+                "turn": turn.neutral_id,
+                "draft": f"{draft_name} {turn.neutral_id} {brief.digest[:16]}",
+                "heading": person_turns.heading(debate, turn),
+                "heard": [_article(seen, entry) for entry in transcript_entries.entries_for(seen, turn)],
+                "material": list(_material(awaited)),
+                "task": _task(awaited),
+                "brief": person_turns.full_text(seen, turn, brief),
+                "length_hint": person_turns.length_hint(turn),
+                "questions": _questions(awaited, self.form_data, with_problems=bool(self.problems)),
+                "remarks_digest": _digest(self.remarks),
+            }
+        return render(
+            "seat.html.j2",
+            form_token=self.token,
+            here=address_of(self.request),
+            topic=debate.opened.settings.topic,
+            name=format.name_of(seat),
+            side=seat if seat in format.sides else JUDGE,
+            position=positions.get(seat, ""),
+            others=[(format.name_of(side), positions[side]) for side in positions if side != seat],
+            progress=_progress_sentence(debate),
+            taken=_turns_taken(debate, seat, draft_name),
+            state=debate,
+            running=self.served is not None,
+            sent=self.form_data,
+            problems=self.problems,
+            remarks=self.remarks,
+            late_reply=self.late_reply,
+            **turn_values,
+        )
 
 
 class Seats:
@@ -76,114 +131,48 @@ class Seats:
     async def seat(self, request: Request) -> Response:
         """The view of a person in a seat: the turn that waits for them, or that none does."""
         _, debate, served = await self._debate(request)
-        awaited_turn = served.people.awaited_turn(request.path_params["seat"]) if served else None
-        seat_request = SeatRequest(request, debate, served, awaited_turn)
+        awaited = served.people.awaited_turn(request.path_params["seat"]) if served else None
+        page = SeatPage(request, debate, served, awaited)
         if request.method != "POST":
-            return await self._page(seat_request, {}, [])
-        token = request.path_params["token"]
-        form_data = await form(request, token, _MAX_FORM_SIZE)
-        size = sum(len(text) for name, text in form_data.items() if name == "text" or name.startswith("field/"))
-        if size > MAX_SIZE:
+            return await page.respond()
+        form_data = await form(request, page.token, _MAX_FORM_SIZE)
+        if (size := len(_reply_as_text(form_data))) > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        if awaited_turn is None or form_data.get("turn") != awaited_turn.turn.neutral_id or awaited_turn.reply.done():
-            return await self._answer_late_reply(seat_request, form_data)
+        if awaited is None or form_data.get("turn") != awaited.turn.neutral_id or awaited.reply.done():
+            return await self._answer_late_reply(page, form_data)
         with quoting_as_typed():
-            return await self._take(seat_request, awaited_turn, form_data)
+            return await self._take(page._replace(form_data=form_data), awaited, form_data)
 
-    async def _answer_late_reply(self, seat_request: SeatRequest, form_data: Mapping[str, str]) -> Response:
+    async def _answer_late_reply(self, page: SeatPage, form_data: Mapping[str, str]) -> Response:
         """The response to a reply for which no turn waits: the same as before if it was taken just now."""
-        if self._handed_in.get(seat_request.request.path_params["token"]) == _reply_digest(form_data):
-            return go_to(address_of(seat_request.request))
-        return await self._page(seat_request, {}, [NOT_WAITING], late_reply=_reply_as_text(form_data))
+        if self._handed_in.get(page.token) == _reply_digest(form_data):
+            return go_to(address_of(page.request))
+        return await page.respond(form_data={}, problems=[NOT_WAITING], late_reply=_reply_as_text(form_data))
 
-    async def _take(
-        self, seat_request: SeatRequest, awaited_turn: AwaitedTurn, form_data: Mapping[str, str]
-    ) -> Response:
+    async def _take(self, page: SeatPage, awaited: AwaitedTurn, form_data: Mapping[str, str]) -> Response:
         """Takes a reply, or shows the form again with its problems and remarks."""
-        speech = awaited_turn.debate.shape(awaited_turn.turn) is None
-        text = form_data.get("text", "") if speech else _reply_text(awaited_turn, form_data)
+        debate, turn, brief, reply = awaited
+        speech = debate.shape(turn) is None
+        text = form_data.get("text", "") if speech else _reply_text(awaited, form_data)
         if form_data.get("action") == "more":
-            return await self._page(seat_request, form_data, [])
+            return await page.respond()
         if text is None:
-            return await self._page(seat_request, form_data, ["Some of it is missing: see below."])
+            return await page.respond(problems=["Some of it is missing: see below."])
         remarks_on = person_turns.speech_remarks if speech else person_turns.form_remarks
-        remarks = await in_thread(lambda: remarks_on(*awaited_turn[:2], text))
+        remarks = await in_thread(lambda: remarks_on(debate, turn, text))
         if remarks and form_data.get("sure") != _digest(remarks):
-            return await self._page(seat_request, form_data, [], remarks)
+            return await page.respond(remarks=remarks)
         if speech and not text.strip():
-            return await self._page(seat_request, form_data, ["Your speech is empty. Write it, then hand it in."])
-        problems = await in_thread(lambda: person_turns.reply_problems(*awaited_turn[:3], text))
+            return await page.respond(problems=["Your speech is empty. Write it, then hand it in."])
+        problems = await in_thread(lambda: person_turns.reply_problems(debate, turn, brief, text))
         if problems:
-            return await self._page(seat_request, form_data, problems)
-        if awaited_turn.reply.done():
-            return await self._answer_late_reply(seat_request, form_data)
-        awaited_turn.reply.set_result(text)
-        self._handed_in[seat_request.request.path_params["token"]] = _reply_digest(form_data)
-        return go_to(address_of(seat_request.request))
-
-    async def _page(
-        self,
-        seat_request: SeatRequest,
-        form_data: Mapping[str, str],
-        problems: list[str],
-        remarks: Sequence[str] = (),
-        late_reply: str = "",
-    ) -> Response:
-        """The page that `_render` makes, in a thread: a transcript may be long."""
-        page = await in_thread(lambda: self._render(seat_request, form_data, problems, remarks, late_reply))
-        return HTMLResponse(page, 422 if problems or remarks else 200)
-
-    def _render(
-        self,
-        seat_request: SeatRequest,
-        form_data: Mapping[str, str],
-        problems: list[str],
-        remarks: Sequence[str],
-        late_reply: str,
-    ) -> str:
-        """The page; `late_reply` is what was handed in for a turn that waits no longer."""
-        request, debate, served, awaited_turn = seat_request
-        seat, format = request.path_params["seat"], debate.format
-        side = seat if seat in format.sides else JUDGE
-        # Debates of other folders may have the same name in the same browser; their links differ.
-        draft_name = hashlib.sha256(request.path_params["token"].encode()).hexdigest()[:16]
-        values: dict[str, Any] = {**_WITHOUT_A_TURN}
-        turn_id, positions = "", debate.opened.settings.positions
-        if awaited_turn is not None:
-            seen, turn = awaited_turn.debate, awaited_turn.turn
-            turn_id, positions = turn.neutral_id, positions_shown(seen, turn)
-            values = {
-                "heard": [_article(seen, entry) for entry in transcript_entries.entries_for(seen, turn)],
-                "material": list(_material(awaited_turn)),
-                "task": _task(awaited_turn),
-                "brief": person_turns.full_text(*awaited_turn[:3]),
-                "length_hint": person_turns.length_hint(turn),
-                "questions": _questions(awaited_turn, form_data, with_problems=bool(problems)),
-            }
-        return render(
-            "seat.html.j2",
-            form_token=request.path_params["token"],
-            here=address_of(request),
-            topic=debate.opened.settings.topic,
-            name=format.name_of(seat),
-            side=side,
-            others=[(format.name_of(side), positions[side]) for side in positions if side != seat],
-            progress=_progress_sentence(debate),
-            taken=_turns_taken(debate, seat, draft_name),
-            position=positions.get(seat, ""),
-            heading=person_turns.heading(debate, awaited_turn.turn) if awaited_turn else "",
-            turn=turn_id,
-            draft=f"{draft_name} {turn_id} {awaited_turn.brief.digest[:16]}" if awaited_turn else "",
-            state=debate,
-            running=served is not None,
-            sent=form_data,
-            problems=problems,
-            remarks=remarks,
-            remarks_digest=_digest(remarks),
-            late_reply=late_reply,
-            **values,
-        )
+            return await page.respond(problems=problems)
+        if reply.done():
+            return await self._answer_late_reply(page, form_data)
+        reply.set_result(text)
+        self._handed_in[page.token] = _reply_digest(form_data)
+        return go_to(address_of(page.request))
 
     async def stream(self, request: Request) -> Any:
         """Says when the page of the seat has changed. In a pause it ends at once, and the browser looks again."""
@@ -201,8 +190,8 @@ class Seats:
 
 def _reply_as_text(form_data: Mapping[str, str]) -> str:
     """The reply in a form, as text: the speech, or the fields that were filled in."""
-    fields = ((name.removeprefix("field/"), text) for name, text in form_data.items() if name.startswith("field/"))
-    return form_data.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
+    fields = [f"{'/'.join(path)}: {text}" for path, text in form_fields.typed_answers(form_data).items()]
+    return "\n".join(filter(None, [form_data.get("text", ""), *fields]))
 
 
 def _digest(remarks: Sequence[str]) -> str:
