@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -228,7 +228,7 @@ class Dashboard:
             case "continue":
                 risks = await in_thread(lambda: find_risks(path))
                 if not _has_consented(form_data, risks):
-                    return await self._consent(f"{debate_address}/continue", risks, form_data)
+                    return await self._consent(f"{debate_address}/continue", form_data, {}, risks=risks)
                 self._served_debates.start(path, lambda _, risks_found: must_be_among(risks, risks_found))
             case "question":
                 text, to = form_data.get("question", "").strip(), form_data.get("to", "")
@@ -246,15 +246,18 @@ class Dashboard:
     async def _consent(
         self,
         address: str,
-        risks: tuple[Risk, ...],
         form_data: Mapping[str, str],
-        hidden_fields: Mapping[str, str] | None = None,
+        kept: Mapping[str, str],
+        *,
+        risks: tuple[Risk, ...] = (),
+        judges: Sequence[str] = (),
+        expected: str = "",
     ) -> Response:
-        """The page that asks for consent to what a journal does besides the debate, and sends the form again."""
-        risks_shown = _shown_risks(risks)
-        return await self._page(
-            "consent.html.j2", address=address, **risks_shown, tried="risk" in form_data, kept=hidden_fields or {}
-        )
+        """The page that asks for consent to what a journal does besides the debate, or shows what judging it again is
+        `expected` to take. It sends the form again, with the fields that are `kept`."""
+        title = "Judge again" if expected else "Your consent"
+        shown = {"address": address, "title": title, "tried": "risk" in form_data, "kept": kept, **_shown_risks(risks)}
+        return await self._page("consent.html.j2", **shown, judges=judges, expected=expected)
 
     async def _judge(self, path: str, form_data: Mapping[str, str]) -> Response:
         """Judges a finished debate again, by the models that were named, once what it takes was shown."""
@@ -264,17 +267,15 @@ class Dashboard:
         contents, _ = await in_thread(lambda: debate_list.load(path))
         risks = risks_module.of_rejudging([entry.event for entry in contents.entries], rejudge.output_path(path))
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
-        hidden_fields = {"judges": "\n".join(judges), "form_key": form_data.get("form_key", "")}
+        kept = {"judges": "\n".join(judges), "form_key": form_data.get("form_key", "")}
         address = f"{self._address_of(path)}/judge"
         if not _has_consented(form_data, risks):
-            return await self._consent(address, risks, form_data, hidden_fields)
+            return await self._consent(address, form_data, kept, risks=risks)
         if any(map(model_spec.is_called, judges)) and form_data.get("shown") != "yes":
-            hidden_fields |= {name: form_data[name] for name in ("agree", "risk") if name in form_data}
+            kept |= {"shown": "yes", **{name: form_data[name] for name in ("agree", "risk") if name in form_data}}
             # The prompts that the expectation is made of were agreed to.
             expected = await in_thread(lambda: expected_rejudging(path, judges))
-            return await self._page(
-                "rejudging.html.j2", address=address, judges=judges, kept=hidden_fields, expected=expected
-            )
+            return await self._consent(address, form_data, kept, judges=judges, expected=expected)
 
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})

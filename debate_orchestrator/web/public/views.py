@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
@@ -33,7 +33,6 @@ from debate_orchestrator.web.guard import Guard, form, is_https
 from debate_orchestrator.web.pages import go_to, html_response, in_thread, png, standalone_page
 from debate_orchestrator.web.public import site
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, FormError, Site, not_started
-from debate_orchestrator.web.runs import ServedDebate
 from debate_orchestrator.web.until_changed import debate_version, until_changed
 
 
@@ -88,21 +87,6 @@ _MAX_LISTED = 20
 """Debates that the front page shows."""
 _GIVEN_UP = "It was tried several times, and is not tried again by itself.", "start the debate again later"
 """The message to visitors about a debate that was interrupted and has used up its tries, and a hint."""
-
-
-class PageState(NamedTuple):
-    """The status of a debate beyond its journal, as far as its page shows it."""
-
-    served: ServedDebate | None
-    stopping: bool
-    queue_position: int
-    """In the queue; 0 if it does not wait."""
-    wait: str
-    retry: str
-    """The time in words; empty if it is unknown or it is not tried again."""
-    problems: tuple[str, ...]
-    given_up: str
-    """The hint if it is not tried again automatically; otherwise empty."""
 
 
 class Views:
@@ -187,42 +171,34 @@ class Views:
     async def debate(self, request: Request) -> Response:
         """A debate: as it waits, as it runs, or as it was decided."""
         path, base, name = self._journal(request), _base(request), request.path_params["name"]
-        page_state = self._page_state(path)
-        served = page_state.served
+        served, standing = self._site.served_debates.running(path), self._standing(path)
         running = (served.current.state, served.blocks.html()) if served and served.current else None
+        is_waiting = served is not None or standing["queue_position"] > 0
 
         def page() -> Response:
             debate, body = running or _as_written(path)
-            return html_response("public/debate.html.j2", **self._values(name, path, debate, page_state, body, base))
+            format, settings, complete = debate.format, debate.opened.settings, debate.complete
+            outcome = debate_list.outcome(debate) if complete else ""
+            described = outcome or "; ".join(settings.positions.values())
+            return html_response(
+                "public/debate.html.j2",
+                site=self._site.rules.title,
+                name=name,
+                base=base,
+                settings=settings,
+                topic=one_line(settings.topic),
+                described=one_line(described)[:300],
+                sides={side: format.name_of(side) for side in format.sides},
+                state=debate,
+                live=is_waiting and not complete,
+                reloads=not (is_waiting or complete or standing["given_up"]),
+                status=served.status(debate) if served else _status(standing, complete=complete),
+                outcome=outcome,
+                rehearsal=is_whole_rehearsal(debate),
+                body=body,
+            )
 
         return self._with_robots_tag(await in_thread(page))
-
-    def _values(
-        self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str
-    ) -> dict[str, Any]:
-        is_waiting = page_state.served is not None or page_state.queue_position > 0
-        format, settings = debate.format, debate.opened.settings
-        outcome = debate_list.outcome(debate) if debate.complete else ""
-        described = outcome or "; ".join(settings.positions.values())
-        status = (
-            page_state.served.status(debate) if page_state.served else _status(page_state, complete=debate.complete)
-        )
-        return {
-            "site": self._site.rules.title,
-            "name": name,
-            "settings": settings,
-            "topic": one_line(settings.topic),
-            "sides": {side: format.name_of(side) for side in format.sides},
-            "state": debate,
-            "live": is_waiting and not debate.complete,
-            "reloads": not is_waiting and not debate.complete and not page_state.given_up,
-            "status": status,
-            "outcome": outcome,
-            "described": one_line(described)[:300],
-            "rehearsal": is_whole_rehearsal(debate),
-            "body": body,
-            "base": base,
-        }
 
     def _with_robots_tag(self, response: Response) -> Response:
         """An answer of one debate, which search engines leave out where the owner lists none."""
@@ -230,19 +206,20 @@ class Views:
             response.headers["x-robots-tag"] = "noindex"
         return response
 
-    def _page_state(self, path: str) -> PageState:
-        served, queue = self._site.served_debates.running(path), self._site.queue
+    def _standing(self, path: str) -> dict[str, Any]:
+        """What the page of a debate that does not run says of it beyond its journal: its place in the queue (0 if it
+        does not wait) and about how long that is, when it is tried again, why it stopped, and that it is given up. What
+        is not so is empty."""
+        queue = self._site.queue
         queue_position, retry = queue.queue_position(path), queue.retry_seconds(path)
         wait = queue.wait_seconds(queue_position) if queue_position else None
-        return PageState(
-            served=served,
-            stopping=served is not None and served.stopping,
-            queue_position=queue_position,
-            wait=site.minutes(wait) if wait is not None else "",
-            retry=site.minutes(retry) if retry is not None else "",
-            problems=tuple(self._site.served_debates.problems(path)),
-            given_up=with_hint(*_GIVEN_UP) if queue.given_up(path) else self._site.not_continued.get(path, ""),
-        )
+        return {
+            "queue_position": queue_position,
+            "wait": site.minutes(wait) if wait is not None else "",
+            "retry": site.minutes(retry) if retry is not None else "",
+            "problems": self._site.served_debates.problems(path),
+            "given_up": with_hint(*_GIVEN_UP) if queue.given_up(path) else self._site.not_continued.get(path, ""),
+        }
 
     async def stream(self, request: Request) -> Response:
         """Streams the events of a debate; its place in the queue while it waits."""
@@ -258,7 +235,7 @@ class Views:
         def first() -> list[bytes]:
             if viewers is None or self._site.queue.viewers(path) is not viewers:  # it began meanwhile: pages load it
                 return [live.message("over", {})]
-            return [live.message("status", _status(self._page_state(path), complete=False))]
+            return [live.message("status", _status(self._standing(path), complete=False))]
 
         return live.event_stream(viewers, first, count)
 
@@ -280,8 +257,8 @@ def _as_written(path: str) -> tuple[DebateState, str]:
     return debate, blocks.render_all(debate)
 
 
-def _status(page_state: PageState, *, complete: bool) -> str:
-    return pages.render("public/status.html.j2", complete=complete, **page_state._asdict())
+def _status(standing: Mapping[str, Any], *, complete: bool) -> str:
+    return pages.render("public/status.html.j2", complete=complete, **standing)
 
 
 def _base(request: Request) -> str:
@@ -314,7 +291,7 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
             status, title, problem = 404, "Not found", "There is no such page. Its debate may have been removed."
         else:
             status, problem = error.status_code, error.detail
-        return html_response("public/error.html.j2", status, site=site.rules.title, title=title, problems=[problem])
+        return html_response("error.html.j2", status, site=site.rules.title, title=title, problems=[problem])
 
     routes = [
         Route("/", views.home),
