@@ -180,45 +180,42 @@ class PreparedDebate(NamedTuple):
 
 
 def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate:
-    """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written. Some are
-    found only where all else is right, so it is tried again with others in place of the wrong answers."""
+    """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
     format = chosen_format(form_data)
-    answers, problems = answers_of(form_data, format, models), list[str]()
-    more_names = {"rounds", *(field.name for field in more_fields(format))}
-    stand_ins = {seat: [_stand_in(seat, models)] * format.judge_count for seat in seats_to_fill(format)}
-    right: dict[str, Any] = {"topic": "Is it so?", "positions": {side: side for side in format.sides}}
-    right |= {"cast": {seat: specs if seat == JUDGE else specs[:1] for seat, specs in stand_ins.items()}}
-    while True:
-        try:
-            prepared = _prepared(answers, format)
-        except DebateError as error:
-            wrong = {re.split(r"[.:]", problem)[0] for problem in error.problems}
-            wrong &= {*more_names, *(name for name in right if answers.get(name) != right[name])} & {*answers, *right}
-            problems += [problem for problem in error.problems if not problems or problem.startswith(tuple(wrong))]
-            if not wrong:
-                break
-            answers = {name: answer for name, answer in answers.items() if name not in wrong}
-            answers |= {name: right[name] for name in wrong & right.keys()}
-        else:
-            if not problems:
-                return prepared
-            break
-    raise BadSettings(problems)
-
-
-def _prepared(answers: dict[str, Any], format: Format) -> PreparedDebate:
-    settings = make_settings(answers, format, answers["output"])
+    answers = answers_of(form_data, format, models)
+    settings, problems = _settings(answers, format, models)
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     real_cast = {seat: tuple(map(model_spec.without_rehearse, specs)) for seat, specs in settings.cast.items()}
     real_positions_by = start.positions_by(settings.model_copy(update={"cast": real_cast}))
-    settings = start.as_rehearsal(settings) if rehearsal else settings
-    settings, spec = start.with_positions(settings)
-    positions_by = real_positions_by if rehearsal else spec
+    settings, spec = start.as_rehearsal(settings) if rehearsal else settings, ""
+    try:
+        settings, spec = start.with_positions(settings)
+    except DebateError as error:
+        problems += error.problems
     files = debate_list.free_files(settings.topic, REHEARSED if rehearsal else "")
-    start.check_settings(settings, files, people=True)
+    start.check_settings(settings, files, people=True, more_problems=problems)
     output = f"{files.report.removesuffix('.md').removesuffix(REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})
-    return PreparedDebate(settings, files, rehearsal, positions_by)
+    return PreparedDebate(settings, files, rehearsal, real_positions_by if rehearsal else spec)
+
+
+def _settings(answers: Mapping[str, Any], format: Format, models: FoundModels) -> tuple[Settings, list[str]]:
+    """The settings of these answers, without those that are wrong, and the problems with these: what else is wrong is
+    found with others in their place. Raises BadSettings where the problems are with no answer."""
+    try:
+        return make_settings(answers, format, answers["output"]), []
+    except DebateError as error:
+        problems = error.problems
+    wrong = {re.split(r"[.:]", problem)[0] for problem in problems}
+    right: dict[str, Any] = {"topic": "Is it so?", "positions": {side: side for side in format.sides}}
+    right["cast"] = {seat: [_stand_in(seat, models)] for seat in seats_to_fill(format)}
+    right["cast"][JUDGE] *= format.judge_count
+    others = {name: answer for name, answer in answers.items() if name not in wrong}
+    others |= {name: answer for name, answer in right.items() if name in wrong}
+    try:
+        return make_settings(others, format, answers["output"]), problems
+    except DebateError:
+        raise BadSettings(problems) from None
 
 
 def expected_cost(prepared: PreparedDebate) -> str:
