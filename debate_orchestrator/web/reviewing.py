@@ -5,7 +5,7 @@ of `debate ballot`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -61,65 +61,73 @@ class Reviews:
             raise HTTPException(404)
         return path
 
-    @staticmethod
-    def _reviewed(path: str) -> ReviewedDebate:
-        """The debate of a journal. Not found for one that is not finished."""
-        contents, debate = debate_list.load(path)
-        if not debate.complete:
-            raise HTTPException(404)
-        return ReviewedDebate.from_entries(path, contents.entries, debate)
-
     async def review(self, request: Request) -> Response:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
-        path, token = self._path(request), request.path_params["token"]
-        if request.method == "POST":
-            form_data = await form(request, token, _MAX_FORM_SIZE)
-            if form_data.get("action") == "begin":
-                return await self._begin(request, path, form_data)
-            return await in_debate_pool_to_end(lambda: self._file(request, self._reviewed(path), form_data))
-        return HTMLResponse(await in_thread(lambda: self._show(request, self._reviewed(path))))
-
-    def _show(self, request: Request, reviewed: ReviewedDebate) -> str:
-        name = self._reviewer(request, reviewed)
-        if name and self._is_filed(reviewed, name):
-            return self._page(request, reviewed, "filed", name=name)
-        draft = review_files.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
-        if draft.get(review_files.READ_KEY):
-            return self._reading(request, reviewed, draft, {}, [])
-        return self._page(request, reviewed, "before", name=name)
-
-    def _reviewer(self, request: Request, reviewed: ReviewedDebate) -> NormalizedName:
-        """The reviewer whose review the address opens; empty if it has no token, or another reviewer's."""
-        name, key = normalized_name(request.query_params.get("as", "")), one_line(request.query_params.get("key", ""))
-        reviewer_key = self._tokens.reviewer(_linked(request, reviewed), reviews.stem_of(name))
-        return name if name and is_same_token(reviewer_key, key) else NormalizedName("")
-
-    def _own_address(self, request: Request, reviewed: ReviewedDebate, name: NormalizedName) -> str:
-        return f"{address_of(request)}?{own_query(self._tokens, _linked(request, reviewed), name)}"
-
-    def _is_filed(self, reviewed: ReviewedDebate, name: NormalizedName) -> bool:
-        return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
+        path = self._path(request)
+        if request.method != "POST":
+            return await in_thread(lambda: _Review(self._tokens, request, path).show())
+        form_data = await form(request, request.path_params["token"], _MAX_FORM_SIZE)
+        if form_data.get("action") == "begin":
+            return await self._begin(request, path, form_data)
+        return await in_debate_pool_to_end(lambda: _Review(self._tokens, request, path).file(form_data))
 
     async def _begin(self, request: Request, path: str, form_data: Mapping[str, str]) -> Response:
         """Takes the vote before reading, and leads to the reviewer's own address, also if the form comes again."""
         answers = [form_data.get(field, "") for field in ("reviewer", "seen", "before")]
+
+        async def begin() -> str:
+            return await in_debate_pool_to_end(lambda: _Review(self._tokens, request, path).begin(*answers))
+
         try:
-            own_address = await self._forms.begin(
-                form_data.get("form_key", ""),
-                lambda: in_debate_pool_to_end(lambda: self._begun(request, self._reviewed(path), *answers)),
-                path,
-                answers,
-            )
+            return go_to(await self._forms.begin(form_data.get("form_key", ""), begin, path, answers))
         except BadFile as error:
             values = {"name": one_line(answers[0]), "sent": form_data, "problems": error.problems}
-            page = await in_thread(lambda: self._page(request, self._reviewed(path), "before", **values))
-            return HTMLResponse(page, 422)
-        return go_to(own_address)
+            return await in_thread(lambda: _Review(self._tokens, request, path).page("before", **values))
+
+    async def report(self, request: Request) -> Response:
+        path = self._path(request)
+        if not await in_thread(lambda: _Review(self._tokens, request, path).is_filed()):
+            raise HTTPException(404)
+        return await pages.report(path)
+
+
+class _Review:
+    """A request for the page of a review, and the answers to it."""
+
+    def __init__(self, tokens: AccessTokens, request: Request, path: str):
+        """Raises HTTPException for a debate that is not finished."""
+        contents, debate = debate_list.load(path)
+        if not debate.complete:
+            raise HTTPException(404)
+        self._tokens, self._request, self._debate = tokens, request, debate
+        self._reviewed = ReviewedDebate.from_entries(path, contents.entries, debate)
+        self._linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
+        name, key = normalized_name(request.query_params.get("as", "")), one_line(request.query_params.get("key", ""))
+        is_own = name and is_same_token(tokens.reviewer(self._linked, reviews.stem_of(name)), key)
+        self._name = name if is_own else NormalizedName("")
+        """The reviewer whose review the address opens; empty if it has no token, or another reviewer's."""
+
+    def is_filed(self) -> bool:
+        reviewed = self._reviewed
+        return bool(self._name) and reviews.is_filed(reviewed.folder, self._name, reviewed.form, reviewed.entries)
+
+    def show(self) -> Response:
+        if self.is_filed():
+            return self.page("filed")
+        draft = self._draft()
+        return self._reading(draft, {}, []) if draft.get(review_files.READ_KEY) else self.page("before")
+
+    def _draft(self) -> dict[str, Any]:
+        return review_files.read_draft(self._reviewed.folder, self._name, self._reviewed.digest) if self._name else {}
+
+    def _own_address(self, name: NormalizedName) -> str:
+        return f"{address_of(self._request)}?{own_query(self._tokens, self._linked, name)}"
 
     @quoting_as_typed()
-    def _begun(self, request: Request, reviewed: ReviewedDebate, reviewer: str, was_seen: str, before: str) -> str:
+    def begin(self, reviewer: str, was_seen: str, before: str) -> str:
         """Keeps the vote before reading, which is final from then on; returns the reviewer's own address. Raises
         BadFile with what is wrong."""
+        reviewed = self._reviewed
         ballot: dict[str, Any] = reviews.new_ballot(reviewed.digest, reviewer.strip(), date.today().isoformat())
         ballot |= {"seen": was_seen == "yes", "before": before or None}
         problems = reviewed.form.problems(ballot, only=("reviewer", "before"))
@@ -133,24 +141,21 @@ class Reviews:
                 f"There is a review by {name} already. If it is yours, open the address that you got when you "
                 "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
             )
-        return self._own_address(request, reviewed, name)
+        return self._own_address(name)
 
     @quoting_as_typed()
-    def _file(self, request: Request, reviewed: ReviewedDebate, form_data: Mapping[str, str]) -> Response:
+    def file(self, form_data: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
-        name = self._reviewer(request, reviewed)
-        draft = review_files.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
-        if name and self._is_filed(reviewed, name):  # the form was sent twice
-            return go_to(self._own_address(request, reviewed, name))
+        reviewed, draft = self._reviewed, self._draft()
+        if self.is_filed():  # the form was sent twice
+            return go_to(self._own_address(self._name))
         if not draft.get(review_files.READ_KEY):
-            problems = ["Begin with the vote before reading."]
-            return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
+            return self.page("before", problems=["Begin with the vote before reading."])
         answers = forms.form_value(
             reviewed.form.parts(*_BALLOT_PARTS), reviewed.form.shape_context, form_fields.typed_answers(form_data)
         )
         if answers is None:
-            problems = ["Some of it is missing: see below."]
-            return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)
+            return self._reading(draft, form_data, ["Some of it is missing: see below."])
         ballot = {key: value for key, value in draft.items() if key != review_files.READ_KEY} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
@@ -160,96 +165,68 @@ class Reviews:
             reviews.checked_ballot(ballot, "ballot", reviewed.form, reviewed.entries)
             review_files.file_ballot(reviewed.folder, ballot)
         except BadFile as error:
-            if self._is_filed(reviewed, name):  # at the same time
-                return go_to(self._own_address(request, reviewed, name))
-            problems = [problem.removeprefix("ballot: ") for problem in error.problems]
-            return HTMLResponse(self._reading(request, reviewed, draft, form_data, problems), 422)
-        return go_to(self._own_address(request, reviewed, name))
+            if not self.is_filed():  # else by the same form, at the same time
+                problems = [problem.removeprefix("ballot: ") for problem in error.problems]
+                return self._reading(draft, form_data, problems)
+        return go_to(self._own_address(self._name))
 
-    def _reading(
-        self,
-        request: Request,
-        reviewed: ReviewedDebate,
-        draft: Mapping[str, Any],
-        form_data: Mapping[str, str],
-        problems: list[str],
-    ) -> str:
+    def _reading(self, draft: Mapping[str, Any], form_data: Mapping[str, str], problems: list[str]) -> Response:
         """The debate without votes, and the ballot below it."""
-        form = reviewed.form
+        form, report = self._reviewed.form, build_report(self._reviewed.entries, journal=self._reviewed.path)
         empty_reason = {("why",): ""} if problems else {}  # an empty reason is a problem too
-        answers, format = empty_reason | form_fields.typed_answers(form_data), form.debate.format
 
         def wording_of(question: forms.FormQuestion) -> tuple[str, str]:
             wording = reviews.question_text(form, question.field_path, question.about)
             return wording.text, wording.help
 
-        return self._page(
-            request,
-            reviewed,
+        return self.page(
             "reading",
             name=draft["reviewer"],
             problems=problems,
             seen=bool(draft.get("seen")),
-            **_debate(reviewed),
+            parts=[(heading, self._articles(turns)) for heading, turns in speeches_for_review(report)],
+            files=[(name, html.speech(text), note) for name, text, note in judges_files(report)],
             criteria=form.criteria_shown,
             questions=form_fields.questions(
-                reviewed.form.parts(*_BALLOT_PARTS),
+                form.parts(*_BALLOT_PARTS),
                 form.shape_context,
-                format,
-                form.debate.opened.settings.positions,
-                answers,
+                self._debate.format,
+                self._debate.opened.settings.positions,
+                empty_reason | form_fields.typed_answers(form_data),
                 with_problems=bool(problems),
                 wording_of=wording_of,
             ),
         )
 
-    def _page(self, request: Request, reviewed: ReviewedDebate, step: str, **values: Any) -> str:
-        debate, here = reviewed.form.debate, address_of(request)
-        format, settings = debate.format, debate.opened.settings
-        name = values.get("name", "")
-        return render(
+    def _articles(self, turns: Iterable[TurnReport]) -> list[dict[str, Any]]:
+        """The turns as they are shown, but for those without a reply that can be used."""
+        return [
+            blocks.article(
+                self._debate,
+                transcript_entries.entry(self._debate, self._debate.turns[turn.id]),
+                turn.heading,
+                turn.floor,
+            )
+            for turn in turns
+            if turn.text is not None or turn.fields is not None
+        ]
+
+    def page(self, step: str, **values: Any) -> Response:
+        """The page of a step. With `problems`, the form was not taken."""
+        format, settings = self._debate.format, self._debate.opened.settings
+        values = {"name": self._name, "sent": {}, "problems": [], **values}
+        name = values["name"]
+        page = render(
             "review.html.j2",
             step=step,
-            here=here,
-            own_query=own_query(self._tokens, _linked(request, reviewed), normalized_name(name)) if name else "",
-            form_token=request.path_params["token"],
+            here=address_of(self._request),
+            own_query=own_query(self._tokens, self._linked, normalized_name(name)) if name else "",
+            form_token=self._request.path_params["token"],
             form_key=secrets.token_hex(16),
             texts=reviews.review_texts(),
             topic=settings.topic,
-            positions=[(side, format.name_of(side), settings.positions[side]) for side in reviewed.form.sides],
-            draft=f"review {reviewed.digest[:16]} {name}",
-            **{"sent": {}, "problems": [], **values},
+            positions=[(side, format.name_of(side), settings.positions[side]) for side in self._reviewed.form.sides],
+            draft=f"review {self._reviewed.digest[:16]} {name}",
+            **values,
         )
-
-    async def report(self, request: Request) -> Response:
-        path = self._path(request)
-
-        def may_read() -> bool:
-            reviewed = self._reviewed(path)
-            name = self._reviewer(request, reviewed)
-            return bool(name) and self._is_filed(reviewed, name)
-
-        if not await in_thread(may_read):
-            raise HTTPException(404)
-        return await pages.report(path)
-
-
-def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:
-    return LinkedDebate(request.path_params["name"], reviewed.entries[0].hash)
-
-
-def _debate(reviewed: ReviewedDebate) -> dict[str, Any]:
-    """What was said, under its headings, and the context files that the judges had: name, text as HTML, and a note."""
-    debate, report = reviewed.form.debate, build_report(reviewed.entries, journal=reviewed.path)
-
-    def article(turn: TurnReport) -> dict[str, Any]:
-        return blocks.article(debate, transcript_entries.entry(debate, debate.turns[turn.id]), turn.heading, turn.floor)
-
-    return {
-        "parts": [
-            # a turn with neither text nor fields brought no reply that can be used
-            (heading, [article(turn) for turn in turns if turn.text is not None or turn.fields is not None])
-            for heading, turns in speeches_for_review(report)
-        ],
-        "files": [(name, html.speech(text), note) for name, text, note in judges_files(report)],
-    }
+        return HTMLResponse(page, 422 if values["problems"] else 200)
