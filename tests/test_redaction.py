@@ -40,7 +40,7 @@ from debate_orchestrator.util import yaml
 from debate_orchestrator.util.errors import TransientError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, redact_json, redact_yaml, secrets
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.web.runs import StreamedReply
+from debate_orchestrator.web.live import StreamedReply
 
 KEY = 'sk-Ab "0/1+2\\3 é=&zQ7'
 

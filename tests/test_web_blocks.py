@@ -17,10 +17,10 @@ from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.web import blocks, pages, seats
-from debate_orchestrator.web.live import LiveBlocks, Viewers
+from debate_orchestrator.web.live import LivePage
 
 
-def sent_events(viewers: Viewers, viewer: asyncio.Queue[bytes | None]) -> list[tuple[str, Any]]:
+def sent_events(viewer: asyncio.Queue[bytes | None]) -> list[tuple[str, Any]]:
     """What a viewer was sent so far: kind and data."""
     sent = [viewer.get_nowait() or b"" for _ in range(viewer.qsize())]
     return [(event.split(b"\n")[0][7:].decode(), json.loads(event.split(b"data: ", 1)[1])) for event in sent]
@@ -31,8 +31,8 @@ def test_blocks_are_sent_once_and_stand_on_the_page() -> None:
     person is one of several judges, whose ballots are shown at the end."""
     cast = {"a": ("host",), "b": ("host",), "judge": ("host", "human")}
     for ended_early in (False, True):
-        viewers = Viewers()
-        viewer, live = viewers.join(), LiveBlocks(viewers)
+        live = LivePage()
+        viewer = live.viewers.join()
         events = play_events(rounds=3, cast=cast, until="2.constructive.a" if ended_early else None)
         state = fold(events[:1])
         live.update(state)
@@ -42,7 +42,7 @@ def test_blocks_are_sent_once_and_stand_on_the_page() -> None:
             assert live.html() == blocks.render_all(state)
             if ended_early and len(events) == 1 and not state.ended_after:
                 events.append(schedule.early_end(state))
-        sent = [data for kind, data in sent_events(viewers, viewer) if kind == "block"]
+        sent = [data for kind, data in sent_events(viewer) if kind == "block"]
         assert len(sent) == len(set(sent)) and bool(state.ended_after) == ended_early
 
 
@@ -54,13 +54,13 @@ def test_the_banner_of_a_round_that_is_not_held_is_taken_back(after: bool) -> No
         format = events[0].format.model_copy(update={"after": ()})  # type: ignore[union-attr]
         events[0] = events[0].model_copy(update={"format": format})
     state = fold(events)
-    viewers = Viewers()
-    viewer, live = viewers.join(), LiveBlocks(viewers)
+    live = LivePage()
+    viewer = live.viewers.join()
     live.update(state)
-    (banner,) = (data for kind, data in sent_events(viewers, viewer) if kind == "block" and "ROUND 2" in data)
+    (banner,) = (data for kind, data in sent_events(viewer) if kind == "block" and "ROUND 2" in data)
     live.update(apply(state, schedule.early_end(state)))
     assert "ROUND 2" not in live.html()
-    (gone,) = (data for kind, data in sent_events(viewers, viewer) if kind == "gone")
+    (gone,) = (data for kind, data in sent_events(viewer) if kind == "gone")
     assert f'id="{gone}"' in banner
 
 
@@ -164,13 +164,13 @@ def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:
 
     seats = ("a", "b", "judge", "rapporteur")
     events = play_events(say, rounds=1, issues=True, brief=True, cast=dict.fromkeys(seats, ("host",)))
-    viewers = Viewers()
-    viewer, live = viewers.join(), LiveBlocks(viewers)
+    live = LivePage()
+    viewer = live.viewers.join()
     for state in states(events):
         live.update(state)
     page = blocks.render_all(state)
     assert live.html() == page
-    assert [data for kind, data in sent_events(viewers, viewer) if kind == "gone"] == ["turn-final.brief.rapporteur"]
+    assert [data for kind, data in sent_events(viewer) if kind == "gone"] == ["turn-final.brief.rapporteur"]
     assert '<abbr title="Question 2?">I2</abbr> Researcher B, ' in page and "Convergence" not in page
     assert page.count("<details>") == 1
     first, _, last = page.partition("</details>")

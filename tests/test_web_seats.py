@@ -21,7 +21,7 @@ from debate_orchestrator import fold, read_journal
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import MAX_SIZE
-from debate_orchestrator.web import debate_list, form_fields, people
+from debate_orchestrator.web import debate_list, form_fields, runs
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -222,7 +222,7 @@ def test_a_speech_that_is_not_taken_stays_with_its_writer(
     monkeypatch.setenv("DB_PASSWORD", "hunter2hunter")
     fields = {"turn": turn, "text": "A better <b>opening</b> of hunter2hunter."}
     late = stranger.send(link, fields, token=link.rpartition("/")[2])
-    assert late.status_code == 422 and people.NOT_WAITING in plain(late.text)
+    assert late.status_code == 422 and runs.NOT_WAITING in plain(late.text)
     assert "A better &lt;b&gt;opening&lt;/b&gt; of hunter2hunter." in late.text
     visitor.until(address, "Complete")
 

@@ -161,7 +161,7 @@ class Dashboard:
             debate = live.current.state
         problems = self._served_debates.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        body = live.blocks.html() if live and live.current else await in_thread(lambda: blocks.render_all(debate))
+        body = live.page.html() if live and live.current else await in_thread(lambda: blocks.render_all(debate))
         linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
 
         def values() -> dict[str, Any]:
@@ -206,7 +206,7 @@ class Dashboard:
         served = self._served_debates.running(debate_list.journal_of(request.path_params["name"]))
         if served is None:
             return event_stream(None, lambda: [message("over", {})])
-        return event_stream(served.viewers, served.messages_so_far)
+        return event_stream(served.page.viewers, served.messages_so_far)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""

@@ -7,14 +7,12 @@ import asyncio
 import secrets
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from debate_orchestrator.core import rapporteur
-from debate_orchestrator.core.events import BriefSent, Event
+from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.private_text import PrivateFilter
+from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import (
@@ -30,6 +28,7 @@ from debate_orchestrator.engine.debate import (
 from debate_orchestrator.engine.library import create
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
+from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.coroutines import in_debate_pool_to_end
@@ -43,13 +42,8 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.log import log_error, log_line
 from debate_orchestrator.util.messages import Notify, ignore
-from debate_orchestrator.util.redact import StreamRedactor
 from debate_orchestrator.web import blocks
-from debate_orchestrator.web.live import LiveBlocks, Viewers, message
-from debate_orchestrator.web.people import BrowserPeople
-
-_FLUSH_SECONDS = 0.12
-"""Seconds for which pieces of a reply are gathered before they are sent."""
+from debate_orchestrator.web.live import LivePage, Viewers, message
 
 Explain = Callable[[Exception], list[str]]
 
@@ -72,39 +66,68 @@ consent_already_given: RequireConsent = ignore
 """For a journal that this program has just written: it does what the user has agreed to."""
 
 
-class StreamedReply:
-    """A reply that is being written, as far as others may read it."""
+NOT_WAITING = "This turn does not wait for a reply now. What was typed is kept in this browser."
 
-    def __init__(self, debate: DebateState, turn: Turn):
-        self.turn, self.heading = turn, debate.format.heading_of(turn)
-        self.side = blocks.side(debate, turn)
-        self._filter = PrivateFilter(debate.format.private_tag)
-        self._public, self.shown, self.pieces = list[str](), "", list[str]()
-        self.is_announced = False
-        """Whether pages have its heading."""
-        # A secret may become whole only when private reasoning is left out of it.
-        self._redactor = StreamRedactor(self._public.append)
 
-    def take(self) -> int:
-        """Reads the pieces that came. Returns from which character on `shown` is new."""
-        if not self.pieces:  # before the first one a secret may still be learned
-            return len(self.shown)
-        restarts = self._filter.restarts
-        piece = self._filter.feed("".join(self.pieces))
-        if self._filter.restarts > restarts:  # what came before was private reasoning
-            self._public = []
-            self._redactor = StreamRedactor(self._public.append)
-        self._redactor.feed(piece)
-        self.pieces.clear()
-        before, self.shown = self.shown, "".join(self._public).lstrip()
-        if self.shown.startswith(before):
-            return len(before)
-        return next((n for n, (old, new) in enumerate(zip(before, self.shown, strict=False)) if old != new), 0)
+class AwaitedTurn(NamedTuple):
+    """A turn that waits for a person."""
 
-    def fields(self, start: int = 0) -> dict[str, object]:
-        """The event that sends it from that character on."""
-        turn = self.turn.id
-        return {"turn": turn, "heading": self.heading, "side": self.side, "start": start, "text": self.shown[start:]}
+    debate: DebateState
+    turn: Turn
+    brief: Brief
+    reply: asyncio.Future[str]
+
+
+class BrowserPeople:
+    one_at_a_time = False
+
+    def __init__(self) -> None:
+        self.awaited_turns: dict[str, AwaitedTurn] = {}
+        """By turn id, the turns that wait for their person."""
+        self.viewers = Viewers()
+        """Those who look at the page of a seat: told only that something has changed."""
+        self._is_paused = False
+
+    async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+        """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
+        if self._is_paused:
+            raise _paused(turn)
+        awaited_turn = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
+        self.awaited_turns[turn.id] = awaited_turn
+        self.notify(debate)
+        try:
+            return await awaited_turn.reply
+        finally:
+            del self.awaited_turns[turn.id]
+
+    def remove_drafts(self, debate: DebateState) -> None:
+        """Does nothing: drafts are kept by the browser."""
+
+    def notify(self, debate: DebateState) -> None:
+        """Tells the pages of seats that the debate has changed."""
+        self.viewers.broadcast("change", {})
+
+    def pause(self) -> None:
+        """Ends every wait for a reply with Paused, since the debate is paused."""
+        self._is_paused = True
+        for awaited_turn in list(self.awaited_turns.values()):
+            if not awaited_turn.reply.done():
+                awaited_turn.reply.set_exception(_paused(awaited_turn.turn))
+
+    def end(self) -> None:
+        """Closes the streams of the pages: the debate no longer runs."""
+        self.viewers.broadcast("change", {})
+        self.viewers.close()
+
+    def awaited_turn(self, seat: str) -> AwaitedTurn | None:
+        """The turn that waits for the person of a seat; None if none does."""
+        waiting = (awaited for awaited in self.awaited_turns.values() if not awaited.reply.done())
+        return next((awaited for awaited in waiting if awaited.turn.seat.removesuffix(MIRRORED) == seat), None)
+
+
+def _paused(turn: Turn) -> Paused:
+    problem = "the debate was paused before it was handed in. What was typed is kept in the browser."
+    return Paused(f"{turn.neutral_id}: {problem}")
 
 
 class ServedDebate:
@@ -120,7 +143,7 @@ class ServedDebate:
         journal_lock: asyncio.Lock,
     ) -> None:
         """`journal_lock` is held while an event is written to the journal without a run, and while it is opened."""
-        self.path, self.people, self.viewers = path, BrowserPeople(), Viewers()
+        self.path, self.people, self.page = path, BrowserPeople(), LivePage()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """The reason that it ended before its debate was complete, unless it was paused on purpose."""
@@ -135,9 +158,6 @@ class ServedDebate:
         self._stop = asyncio.Event()
         self._shutting_down = False
         """Whether the server shuts down: pages then stay as they are, until a server runs again."""
-        self._streamed_replies: dict[str, StreamedReply] = {}
-        self.blocks = LiveBlocks(self.viewers)
-        self._flush: asyncio.TimerHandle | None = None
         self.task = asyncio.create_task(self._run())
 
     @property
@@ -172,15 +192,10 @@ class ServedDebate:
         self.session.journal.sync()
 
     def messages_so_far(self) -> list[bytes]:
-        """The current status, for a viewer who comes now."""
+        """How things stand, for a viewer who comes now."""
         if self.current is None:
             return []
-        text_messages = [
-            message("text", speech.fields())
-            for speech in self._streamed_replies.values()
-            if self._may_show(speech.turn)
-        ]
-        return [message("page", self.blocks.html()), message("status", self.status(self.current.state)), *text_messages]
+        return [message("status", self.status(self.current.state)), *self.page.messages_so_far()]
 
     def status(self, debate: DebateState) -> str:
         return blocks.status(debate, running=self.running, stopping=self.stopping, problems=self.problems)
@@ -200,11 +215,9 @@ class ServedDebate:
         finally:
             self._report_failure()
             self.problems = self._current_problems()
-            if self._flush is not None:
-                self._flush.cancel()
             if not self._shutting_down:
-                self.viewers.broadcast("over", {})
-            self.viewers.close()
+                self.page.viewers.broadcast("over", {})
+            self.page.close()
             self.people.end()
 
     async def _work(self) -> None:
@@ -215,7 +228,7 @@ class ServedDebate:
             session.journal.notify = self._notify_unsaved
         with session:
             self.opened.set()
-            self.blocks.update(session.state)
+            self.page.update(session.state)
             if session.state.due:
                 must_be_callable(session.state.cast, people=True)
             providers = seat_providers(session, people=self.people, on_event=self._on_event)
@@ -226,9 +239,11 @@ class ServedDebate:
 
     def _report_failure(self) -> None:
         """Tells the owner why the run failed, unless another process has the debate."""
-        if isinstance(self.failure, DebateError) and not isinstance(self.failure, LockedJournal):
+        if self.failure is None or isinstance(self.failure, LockedJournal):
+            return
+        if isinstance(self.failure, DebateError):
             self._notify(f"{type(self.failure).__name__}: {self.failure}")
-        elif self.failure is not None and not isinstance(self.failure, LockedJournal):
+        else:
             log_error(self.failure)
 
     def _current_problems(self) -> list[str]:
@@ -244,51 +259,17 @@ class ServedDebate:
         self._send_status()
 
     def _on_event(self, debate: DebateState, event: Event) -> None:
-        for turn in [turn for turn in self._streamed_replies if turn in debate.replies]:
-            del self._streamed_replies[turn]
-        if isinstance(event, BriefSent) and event.turn_id in {turn.id for turn in debate.due}:
-            self._streamed_replies.pop(event.turn_id, None)  # each attempt is a text of its own
-            self._write_on(debate, debate.turns[event.turn_id])
-        self.blocks.update(debate)
+        self.page.update(debate, event)
         self.people.notify(debate)
         self._send_status()
 
     def _on_text(self, turn: Turn, piece: str) -> None:
-        assert self.current is not None
         if piece:
-            self._write_on(self.current.state, turn, piece)
-
-    def _write_on(self, debate: DebateState, turn: Turn, piece: str = "") -> None:
-        """Sends the heading of a speech that is being written, and the next piece of it."""
-        if debate.shape(turn) is not None:
-            return
-        if turn.id not in self._streamed_replies:
-            self._streamed_replies[turn.id] = StreamedReply(debate, turn)
-        if piece:
-            self._streamed_replies[turn.id].pieces.append(piece)
-        if self._flush is None:
-            self._flush = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._send_text)
-
-    def _send_text(self) -> None:
-        self._flush = None
-        for streamed_reply in self._streamed_replies.values():
-            if streamed_reply.pieces or not streamed_reply.is_announced:
-                start = streamed_reply.take()
-                is_news = start < len(streamed_reply.shown) or not streamed_reply.is_announced
-                if is_news and self._may_show(streamed_reply.turn):
-                    streamed_reply.is_announced = True
-                    self.viewers.broadcast("text", streamed_reply.fields(start))
-
-    def _may_show(self, turn: Turn) -> bool:
-        """Whether what is written in a turn may be seen before the turns beside it are taken."""
-        assert self.current is not None
-        stage = next((stage for stage in self.current.state.stages if turn in stage), ())
-        debate = self.current.state
-        return not blocks.is_hidden(debate, stage) and not rapporteur.is_hidden_advice(debate, turn)
+            self.page.write(turn, piece)
 
     def _send_status(self) -> None:
         if self.current is not None:
-            self.viewers.broadcast("status", self.status(self.current.state))
+            self.page.viewers.broadcast("status", self.status(self.current.state))
 
 
 class FormSubmissions:

@@ -29,8 +29,7 @@ from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import AccessTokens, form
 from debate_orchestrator.web.live import RECONNECT, event_stream, message
 from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
-from debate_orchestrator.web.people import NOT_WAITING, AwaitedTurn
-from debate_orchestrator.web.runs import ServedDebate, ServedDebates
+from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, ServedDebate, ServedDebates
 
 _MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
 """Bytes of a form: twelve for each character of a reply, as forms encode one, and the text around its fields."""

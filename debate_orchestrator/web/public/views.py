@@ -172,7 +172,7 @@ class Views:
         """A debate: as it waits, as it runs, or as it was decided."""
         path, base, name = self._journal(request), _base(request), request.path_params["name"]
         served, standing = self._site.served_debates.running(path), self._standing(path)
-        running = (served.current.state, served.blocks.html()) if served and served.current else None
+        running = (served.current.state, served.page.html()) if served and served.current else None
         is_waiting = served is not None or standing["queue_position"] > 0
 
         def page() -> Response:
@@ -229,7 +229,7 @@ class Views:
     def _stream(self, path: str, count: AbstractContextManager[None]) -> Response:
         served = self._site.served_debates.running(path)
         if served is not None:
-            return live.event_stream(served.viewers, served.messages_so_far, count)
+            return live.event_stream(served.page.viewers, served.messages_so_far, count)
         viewers = self._site.queue.viewers(path)
 
         def first() -> list[bytes]:
