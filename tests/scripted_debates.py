@@ -7,11 +7,8 @@ from typing import Any
 from core import folding
 from core.folding import Script
 
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Event, Opened
-from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.events import ContextFile, Event
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import judge_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -48,21 +45,7 @@ def events(
     opened = opened.with_settings(
         topic=topic, positions=dict(zip("ab", positions, strict=True)), cast=cast or opened.cast
     )
-    debate, taken = fold([opened]), list[Event]([opened])
-    while (due := debate.due) and until not in {turn.id for turn in due}:
-        for answer in [answer for turn in due for answer in folding.events(debate, turn, script or {})]:
-            by = _by(opened, schedule.turn(debate, answer.turn_id).seat)
-            one = answer.model_copy(update={"reply": answer.reply.model_copy(update={"spec": by})})
-            debate = apply(debate, one)
-            taken.append(one)
-    return taken
-
-
-def _by(opened: Opened, seat: str) -> str:
-    """Who is cast for a seat."""
-    role = seat.partition("-")[0]
-    who = opened.cast[role]
-    return who[judge_seats(len(who)).index(seat)] if role == "judge" else who[0]
+    return folding.play_events(opened, script, until=until)
 
 
 def entries(made: list[Event]) -> list[Entry]:

@@ -14,8 +14,9 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 import pytest
-from attacked import Put, Texts, fill_shape, opened, put
+from attacked import Put, Texts, opened, put
 from attacks import ATTACKS, CODE, NONCE
+from core.folding import plainest_reply
 
 from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
 from debate_orchestrator.core.events import Event, Rejected, Spoke, StructuredReplyGiven
@@ -234,7 +235,7 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
     debate, turn = due(name, judging=True)
     shape = debate.shape(turn)
     assert shape is not None
-    valid = json.dumps(fill_shape(shape, schedule.shape_context(debate, turn), calm))
+    valid = json.dumps(plainest_reply(shape, schedule.shape_context(debate, turn), texts=calm))
     assert isinstance(read(debate, turn, valid), StructuredReplyGiven)
     wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1])
     for attack in ATTACKS:

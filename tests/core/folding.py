@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -22,9 +23,10 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.core.shape import Field, Shape, ShapeContext, applies, fields_asked
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext, applies, fields_asked, names_turns
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.journal_lines import SCHEMA
 
@@ -99,36 +101,62 @@ def converging(side: str = "both", *criteria: str) -> dict[str, Any]:
 
 
 def plainest_reply(
-    shape: Shape, terms: ShapeContext, changes: Mapping[str, Any] = MappingProxyType({})
+    shape: Shape,
+    terms: ShapeContext,
+    changes: Mapping[str, Any] = MappingProxyType({}),
+    texts: Callable[[str], str] | None = None,
+    place: str = "",
 ) -> dict[str, Any]:
     """The plainest value of a shape with these changes: flags down, the first choice, empty lists, the middle of the
-    scale."""
-    fields = fields_asked(shape, terms)
-    made = {name: None if field.optional else _plain(field, terms) for name, field in fields.items()} | {**changes}
-    for name, field in fields.items():
-        if name not in changes and not applies(field, made):
+    scale. With `texts`, which tells the text for the field at a place, every text is filled in, optional ones too, each
+    list has two items, and a judge finds convergence."""
+    fields, made = fields_asked(shape, terms), dict(changes)
+    for name, field in sorted(fields.items(), key=lambda item: bool(item[1].only_if or item[1].unless)):
+        if name in changes:
+            continue
+        if not applies(field, made):
             made[name] = [] if field.kind in ("list", "choices", "turns") else None
-    return made
+        elif field.optional and not (texts and field.kind == "text"):
+            made[name] = None
+        else:
+            made[name] = _plain(field, terms, texts, place or name)
+    return {name: made[name] for name in fields} | made
 
 
-def _plain(field: Field, terms: ShapeContext) -> Any:
+def _plain(field: Field, terms: ShapeContext, texts: Callable[[str], str] | None, place: str) -> Any:
     if keys := field.keys(terms):
-        return {key: _plain(field.single, terms) for key in keys}
+        return {key: _plain(field.single, terms, texts, place) for key in keys}
     options = list(field.options or terms.sides)
-    middle = (terms.min + terms.max) / 2
+    points = (terms.min + terms.max) / 2
+    plain_texts = {"text": "So it is.", "url": "so"}
+    text = texts(place) if texts and field.kind in plain_texts else plain_texts.get(field.kind, "")
     return {
-        "text": lambda: "So it is.",
-        "url": lambda: "https://example.org/so",
-        "boolean": lambda: False,
+        "text": lambda: as_much_as_fits(text, field),
+        "url": lambda: re.sub(r"[\s<>\"`\x00-\x20\x7f]", "-", f"https://example.org/{text}")[:MAX_URL_LENGTH],
+        "boolean": lambda: texts is not None and place == "convergence",
         "number": lambda: int(field.min or 0) if field.integer else field.min or 0,
         "choice": lambda: options[0],
         "choices": lambda: options[:1],
         "turn": lambda: terms.turns[0],
         "turns": lambda: list(terms.turns[:2]),
-        "list": list,
-        "object": lambda: plainest_reply(field.fields, terms),
-        "scores": lambda: {side: dict.fromkeys(terms.criteria, middle) for side in terms.sides},
+        "list": lambda: _items(field, terms, texts, place) if texts else [],
+        "object": lambda: plainest_reply(field.fields, terms, {}, texts, place),
+        "scores": lambda: {side: dict.fromkeys(terms.criteria, points) for side in terms.sides},
     }[field.kind]()
+
+
+def _items(field: Field, terms: ShapeContext, texts: Callable[[str], str], place: str) -> list[Any]:
+    if not terms.turns and names_turns(field.fields):
+        return []
+    if field.fields:
+        return [plainest_reply(field.fields, terms, {}, texts, place) for _ in range(2)]
+    return [texts(place)[:MAX_TEXT_LENGTH] for _ in range(2)]
+
+
+def as_much_as_fits(text: str, field: Field) -> str:
+    """As much of a text as a field takes."""
+    pieces = re.findall(r"\S+\s*|\s+", text[:MAX_TEXT_LENGTH])
+    return "".join(pieces[: field.max_words]) if field.max_words is not None else text[:MAX_TEXT_LENGTH]
 
 
 def events(debate: DebateState, turn: Turn, script: Script) -> list[ReplyEvent]:
@@ -171,15 +199,20 @@ def _unscripted(rounds: int, judges: int, until: str) -> DebateState:
     return play(fold([opened(rounds, judges)]), until=until)[0]
 
 
+def play_events(opening: Opened, script: Script | None = None, *, until: str = "") -> list[Any]:
+    """The events of such a debate, its opening first; every answer is by the one cast for the seat."""
+    debate, taken = fold([opening]), [opening]
+    while (due := debate.due) and until not in [turn.id for turn in due]:
+        for event in [event for turn in due for event in events(debate, turn, script or {})]:
+            spec = spec_in(debate, schedule.turn(debate, event.turn_id).seat)
+            taken.append(event.model_copy(update={"reply": event.reply.model_copy(update={"spec": spec})}))
+            debate = apply(debate, taken[-1])
+    return taken
+
+
 def record(rounds: int = 3, judges: int = 1, script: Script | None = None, **how: Any) -> list[Any]:
     """The events of a whole debate, its opening first."""
-    debate = fold([opened(rounds, judges, **how)])
-    taken: list[Any] = [debate.opened]
-    while due := debate.due:
-        for event in [event for turn in due for event in events(debate, turn, script or {})]:
-            debate = apply(debate, event)
-            taken.append(event)
-    return taken
+    return play_events(opened(rounds, judges, **how), script)
 
 
 def judged(converged: Mapping[int, str]) -> dict[str, Mapping[str, Any]]:
