@@ -14,14 +14,13 @@ EXTRA = 'pip install "debate-orchestrator[evidence]"'
 
 
 class NotFetched(Exception):
-    """A page could not be fetched or read. `why` is one sentence for a reader, `at` the last address that was tried."""
+    """A page could not be fetched or read. `why` is one sentence for a reader."""
 
     state: ClassVar[QuoteState]
 
-    def __init__(self, why: str, at: str = ""):
+    def __init__(self, why: str):
         super().__init__(why)
         self.why = why
-        self.at = at
 
 
 class Blocked(NotFetched):
@@ -34,6 +33,10 @@ class Unreachable(NotFetched):
     """The page was asked for, and no readable text came."""
 
     state = "unreachable"
+
+
+class NoAnswer(Unreachable):
+    """No server of the host gave an answer."""
 
 
 class Unreadable(NotFetched):

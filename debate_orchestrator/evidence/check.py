@@ -39,7 +39,7 @@ from debate_orchestrator.storage.files import make_folder, write_atomic, write_b
 from debate_orchestrator.util import confine, coroutines, sanitize
 from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.data import error_text
-from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.redact import truncate
 from debate_orchestrator.util.sanitize import one_line
 
@@ -77,14 +77,14 @@ async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> P
         async with running_timeout(MAX_READING_SECONDS):
             out, _ = await reader.communicate(json.dumps(task).encode() + b"\n" + page.body)
     except TimeoutError:
-        raise Unreadable(f"it could not be read within {MAX_READING_SECONDS:g} s", page.url) from None
+        raise Unreadable(f"it could not be read within {MAX_READING_SECONDS:g} s") from None
     finally:
         if reader.returncode is None:
             reader.kill()  # it alone: a confined process has started no other
             await reader.wait()
     if reader.returncode:
-        raise Unreadable(_why(out), page.url)
-    return _parse_result(out, page.url)
+        raise Unreadable(_why(out))
+    return _parse_result(out)
 
 
 def _why(out: bytes) -> str:
@@ -95,11 +95,11 @@ def _why(out: bytes) -> str:
         return "it is too large for the page reader"
 
 
-def _parse_result(out: bytes, url: str) -> PageReading:
+def _parse_result(out: bytes) -> PageReading:
     try:
         reading = PageReading.model_validate_json(out)
     except ValidationError:
-        raise Unreadable("the page reader returned an invalid result", url) from None
+        raise Unreadable("the page reader returned an invalid result") from None
     lines = {name: _line(getattr(reading, name), _LINE) for name in ("why", "title", "date")}
     return reading.model_copy(update={**lines, "passage": _line(reading.passage, _PASSAGE)})
 
@@ -211,8 +211,7 @@ async def _page_text(address: str) -> str:
         return (await read_page(await Fetcher().fetch(address), "")).text
     except (NotFetched, OSError) as error:
         why = error.why if isinstance(error, NotFetched) else error_text(error)
-        problem = f"context: {one_line(address)} can't be read: {why}."
-        raise BadSettings(problem, hint="save the page, and name the file") from None
     except ImportError as error:
-        problem = f"context: {one_line(address)} can't be read: {error.name or error} is not installed."
-        raise BadFile(problem, hint="save the page, and name the file") from None
+        why = f"{error.name or error} is not installed"
+    problem = f"context: {one_line(address)} can't be read: {why}."
+    raise BadSettings(problem, hint="save the page, and name the file")

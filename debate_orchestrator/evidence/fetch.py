@@ -26,7 +26,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from debate_orchestrator import __version__
-from debate_orchestrator.evidence import Blocked, NotFetched, Unreachable, addresses
+from debate_orchestrator.evidence import Blocked, NoAnswer, NotFetched, Unreachable, addresses
 from debate_orchestrator.evidence.addresses import IP, Allowed, ParsedUrl
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.coroutines import running_timeout
@@ -43,6 +43,9 @@ _HEADERS = {
     "Accept-Encoding": "gzip, identity;q=0.5",
     "Connection": "close",
 }
+
+
+_BROKEN_OFF = "the answer broke off, or is not HTTP"
 
 
 class Response(NamedTuple):
@@ -71,7 +74,7 @@ def default_tls() -> ssl.SSLContext:
 
 async def resolve(host: str, resolver: Resolver, allowed: Allowed) -> list[IP]:
     """The IP addresses of a host name. Raises Blocked if one of them is not allowed, so a name with both public and
-    private ones is refused; Unreachable if it has none; and OSError if this process can open no more files."""
+    private ones is refused; NoAnswer if it has none; and OSError if this process can open no more files."""
     try:
         ips = [ip_address(text) for text in await resolver(host)]
     except (OSError, ValueError) as error:  # UnicodeError among them
@@ -80,7 +83,7 @@ async def resolve(host: str, resolver: Resolver, allowed: Allowed) -> list[IP]:
         ips = []
     if not ips:
         os.close(os.open(os.devnull, os.O_RDONLY))  # a system that can open no file says that there is no such name
-        raise Unreachable("the host has no address")
+        raise NoAnswer("the host has no address")
     if not all(map(allowed, ips)):
         raise Blocked("the host resolves to an address that is not public")
     return ips
@@ -110,37 +113,6 @@ class _CheckedResolver(AbstractResolver):
     async def close(self) -> None: ...
 
 
-async def get_response(
-    address: ParsedUrl, accept: str, max_bytes: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
-) -> Response:
-    """The response to a GET of `address`, whose host must be checked if it is an IP address. Raises Blocked as
-    `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is compressed in a way that
-    was not asked for, or has a body of more than `max_bytes` bytes. Raises OSError as `resolve`."""
-    connector = aiohttp.TCPConnector(
-        resolver=_CheckedResolver(resolver, allowed), use_dns_cache=False, force_close=True, ssl=tls
-    )
-    session = aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        headers=_HEADERS | {"Accept": accept},
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-    )
-    try:
-        async with session, session.get(URL(str(address), encoded=True), allow_redirects=False) as response:
-            headers = response.headers
-            body = await _body(response, max_bytes) if response.status == 200 else b""
-            return Response(response.status, headers.get("Content-Type", ""), headers.get("Location", ""), body)
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        if getattr(error, "errno", None) in OUT_OF_FILES:
-            raise
-        if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            raise Unreachable("the host's certificate is not trusted") from None
-        if isinstance(error, aiohttp.ClientConnectorError):
-            raise Unreachable("the host does not answer") from None
-        raise Unreachable("the answer broke off, or is not HTTP") from None
-
-
 async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip"):
@@ -158,7 +130,7 @@ async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
             except zlib.error:
                 raise Unreachable("its compressed data is damaged") from None
             if not unpack.eof and len(body) <= max_bytes:
-                raise Unreachable("the answer broke off, or is not HTTP")
+                raise NoAnswer(_BROKEN_OFF)
     if len(body) > max_bytes:
         raise Unreachable(f"it is larger than {max_bytes / 1e6:g} MB")
     return bytes(body)
@@ -232,45 +204,63 @@ class Fetcher:
                         address, _ACCEPT, self._max_bytes, obey_robots=True
                     )
             except TimeoutError:
-                raise Unreachable(f"timed out after {self._seconds:g} s", str(address)) from None
+                raise Unreachable(f"timed out after {self._seconds:g} s") from None
         if response.status != 200:
-            raise Unreachable(_status_text(response.status), str(final))
+            raise Unreachable(_status_text(response.status))
         name, _, rest = response.content_type.partition(";")
         kind = _KINDS.get(name.strip().lower())
         if kind is None:
-            raise Unreachable(f"it is {_type_text(name)}, not text", str(final))
+            raise Unreachable(f"it is {_type_text(name)}, not text")
         charset = _CHARSET.search(rest)
         return FetchedPage(str(final), kind, charset[1] if charset else "", response.body, tuple(map(str, earlier)))
 
     async def _follow(
         self, address: ParsedUrl, accept: str, max_bytes: int, *, obey_robots: bool
     ) -> tuple[list[ParsedUrl], Response]:
-        """The response at the end of the redirects, and the addresses on the way, its own last. Errors say where."""
+        """The response at the end of the redirects, and the addresses on the way, its own last."""
         requested = [address]
+        for _ in range(REDIRECTS + 1):
+            if obey_robots:
+                await self._check_robots(address)
+            response = await self._get(address, accept, max_bytes)
+            if response.status not in _MOVED or not response.location:
+                return requested, response
+            try:
+                address = addresses.follow(address, response.location, self._ports, self._allowed)
+            except Blocked as error:
+                to = sanitize.safe_url(response.location)
+                raise Blocked(f"it is redirected to {to}, which is refused: {error.why}") from None
+            requested.append(address)
+        raise Unreachable(f"it is redirected more than {REDIRECTS} times")
+
+    async def _get(self, address: ParsedUrl, accept: str, max_bytes: int) -> Response:
+        """The response to a GET of `address`, whose host must be checked if it is an IP address. Raises Blocked as
+        `resolve`; NoAnswer if no server answers, or what comes is not HTTP or breaks off; and Unreachable if it is
+        compressed in a way that was not asked for, or has a body of more than `max_bytes` bytes. Raises OSError as
+        `resolve`."""
+        resolver = _CheckedResolver(self._resolver, self._allowed)
+        tls = self._tls or default_tls()
+        connector = aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False, force_close=True, ssl=tls)
+        session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            headers=_HEADERS | {"Accept": accept},
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+        )
         try:
-            for _ in range(REDIRECTS + 1):
-                if obey_robots:
-                    await self._check_robots(address)
-                response = await get_response(
-                    address,
-                    accept,
-                    max_bytes,
-                    resolver=self._resolver,
-                    allowed=self._allowed,
-                    tls=self._tls or default_tls(),
-                )
-                if response.status not in _MOVED or not response.location:
-                    return requested, response
-                try:
-                    address = addresses.follow(address, response.location, self._ports, self._allowed)
-                except Blocked as error:
-                    to = sanitize.safe_url(response.location)
-                    raise Blocked(f"it is redirected to {to}, which is refused: {error.why}") from None
-                requested.append(address)
-            raise Unreachable(f"it is redirected more than {REDIRECTS} times")
-        except NotFetched as error:
-            error.at = str(address)
-            raise
+            async with session, session.get(URL(str(address), encoded=True), allow_redirects=False) as response:
+                headers = response.headers
+                body = await _body(response, max_bytes) if response.status == 200 else b""
+                return Response(response.status, headers.get("Content-Type", ""), headers.get("Location", ""), body)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            if getattr(error, "errno", None) in OUT_OF_FILES:
+                raise
+            if isinstance(error, aiohttp.ClientConnectorCertificateError):
+                raise NoAnswer("the host's certificate is not trusted") from None
+            if isinstance(error, aiohttp.ClientConnectorError):
+                raise NoAnswer("the host does not answer") from None
+            raise NoAnswer(_BROKEN_OFF) from None
 
     async def _check_robots(self, address: ParsedUrl) -> None:
         """Raises Blocked if the host's robots.txt forbids the address, or exists and can't be read."""
@@ -287,9 +277,9 @@ class Fetcher:
         file = address._replace(target="/robots.txt")
         try:
             _, response = await self._follow(file, "text/plain", MAX_ROBOTS_SIZE, obey_robots=False)
+        except NoAnswer:
+            raise  # the page would get none either
         except NotFetched as error:
-            if error.at == str(file) and "redirected" not in error.why and "larger" not in error.why:
-                raise  # the page would fail in the same way
             return Blocked(f"its robots.txt can't be read ({error.why})")
         if response.status == 200:
             return await asyncio.to_thread(RobotsRules, response.body.decode("utf-8", "replace"))
