@@ -37,8 +37,8 @@ from debate_orchestrator.setup.state import (
 )
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.asking import Question, unknown_choice
-from debate_orchestrator.terminal.setup_base import SetupBase, cast_text, paid_calls, stated_cast
-from debate_orchestrator.terminal.setup_cast import CastQuestions
+from debate_orchestrator.terminal.setup_base import cast_text, paid_calls, stated_cast
+from debate_orchestrator.terminal.setup_cast import CastSetup
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
@@ -57,15 +57,7 @@ HasConsented = Callable[[str, Sequence[Risk]], bool]
 """Whether the user has consented to these calls of a file, as they have if they began it."""
 
 
-class _Change(Exception):
-    """An answer is to be changed before the debate begins, or the one to change is to be chosen."""
-
-    def __init__(self, key: str):
-        super().__init__(key)
-        self.key = key
-
-
-class SetupConversation(SetupBase):
+class SetupConversation(CastSetup):
     def welcome(
         self,
         path: str | None,
@@ -139,22 +131,17 @@ class SetupConversation(SetupBase):
 
     def run(self) -> Settings:
         """Asks until all is confirmed. Raises Postponed, or Quit if the person quits; what was answered is kept."""
-        next_key: str | None = None
-        changing = False
+        key_to_change: str | None = None
+        key_before: str | None = None
         while True:
-            key = next_key or self._next()
+            key = key_to_change or key_before or self._next()
             self.save()
             try:
-                if key == _BEGIN:
-                    self._confirm()
+                key_to_change, key_before = self._step(key), None
+                if key == _BEGIN and key_to_change is None:
                     return self.settings()
-                self._step(key)
-                next_key, changing = None, False
             except Back:
-                next_key = None if changing else self._question_before(key)
-                changing = False
-            except _Change as change:
-                next_key, changing = change.key, True
+                key_to_change, key_before = None, None if key_to_change else self._question_before(key)
             except DebateError as error:
                 self.asker.show(*error.problems)
 
@@ -227,19 +214,25 @@ class SetupConversation(SetupBase):
         topic = str(self.state.answers.get("topic", ""))
         return positions_without_model(topic, self.setup_questions.format.sides, rehearsal=self.is_rehearsal)
 
-    def _step(self, key: str) -> None:
+    def _step(self, key: str) -> str | None:
+        """Takes one step of the conversation; returns the key of an answer that is to be changed next, if one is."""
+        if key == _BEGIN:
+            return self._confirm()
+        if key == _CHANGE:
+            return self._ask_what_to_change()
         if key.startswith("setup."):
             self.moderate()
         elif key == _CAST:
             self._choose_cast()
-        elif key == _CHANGE:
-            raise _Change(self._ask_what_to_change())
         elif key == _CONTEXT:
             self._ask_context()
         elif key == _FORMAT:
             self._reformat()
         else:
             self._ask(key)
+            if key == "insist" and "rounds" not in self.state.answers:
+                return "rounds"  # its default would be taken otherwise
+        return None
 
     def _choose_cast(self) -> None:
         """Asks who fills the seats; a rehearsal takes the models that the debate would have by default."""
@@ -248,7 +241,7 @@ class SetupConversation(SetupBase):
             best = self.find_models().default_if_keyed
             cast = cast_of(self.setup_questions.format, lambda seat: best[seat]) | current_cast
         else:
-            cast = CastQuestions(self).choose()
+            cast = self.choose_cast()
             cast |= {MODERATOR: current_cast[MODERATOR]} if MODERATOR in current_cast else {}
         self.state = with_progress(with_answers(self.state, "user", cast=cast), seats_answered=None)
         if not self.is_rehearsal and has_placeholders(self.state.answers.get("positions", {})):
@@ -297,8 +290,6 @@ class SetupConversation(SetupBase):
         if key == "output":
             self._make_folder(str(new_state.answers["output"]))
         self.save(new_state)
-        if key == "insist" and "rounds" not in new_state.answers:
-            raise _Change("rounds")  # its default would be taken otherwise
 
     def _make_folder(self, output: str) -> None:
         """Makes the folder of the output. Raises BadFile if nothing can be written there or something is there."""
@@ -361,8 +352,8 @@ class SetupConversation(SetupBase):
 
     # The last confirmation
 
-    def _confirm(self) -> None:
-        """Shows the answers, and has them confirmed. Raises _Change where an answer is to be changed first."""
+    def _confirm(self) -> str | None:
+        """Shows the answers, and has them confirmed; returns `_CHANGE` if an answer is to be changed first."""
         answers = self.state.answers
         while True:
             files, problems = self._find_problems()
@@ -376,10 +367,10 @@ class SetupConversation(SetupBase):
             if answer == "later":
                 raise Postponed
             if answer == "more":
-                raise _Change(_CHANGE)
+                return _CHANGE
             if not self._find_problems()[1]:
                 self.asker.show("", countdown)
-                return
+                return None
 
     def _begin(self, *, possible: bool) -> str:
         wording = self.texts.questions[_BEGIN]
