@@ -67,11 +67,9 @@ class Form(ABC):
         """Answers that need not be asked for, by what was entered."""
         return {}
 
-    def questions(self) -> list[FormQuestion]:
-        return self._asked_for(self.answers)
-
-    def _asked_for(self, answers: Mapping[FieldPath, str]) -> list[FormQuestion]:
-        """The questions that a person answers, as far as they are known from what was entered."""
+    def questions(self, answers: Mapping[FieldPath, str] | None = None) -> list[FormQuestion]:
+        """The questions that a person answers, as far as they are known from these answers, or what was entered."""
+        answers = self.answers if answers is None else answers
         computed = self.computed(answers)
         return [
             question
@@ -81,8 +79,8 @@ class Form(ABC):
 
     def asked_questions(self) -> list[FormQuestion]:
         all_questions = self.questions()
-        questions = self.choose_first(all_questions) if self.choose_first else all_questions
-        return [question for question in all_questions if question in questions or question.field_path in self.answers]
+        first = self.choose_first(all_questions) if self.choose_first else all_questions
+        return [question for question in all_questions if question in first or question.field_path in self.answers]
 
     def reply(self) -> dict[str, Any] | None:
         """The entries, with defaults for unasked questions; None while something is missing."""
@@ -178,7 +176,7 @@ class Form(ABC):
         """Shows all that was entered. Returns the question to be answered again, or None if it is handed in."""
         all_questions, problem_texts = self.questions(), problems()
         if self.choose_first:
-            all_questions = self._asked_for(with_defaults(self.shape, self.shape_context, self.answers))
+            all_questions = self.questions(with_defaults(self.shape, self.shape_context, self.answers))
         notes = [] if problem_texts else remarks()
         lines = [Line(text, True) for text in (*problem_texts, *notes)]
         self.asker.show("", Line("This is your reply:", True), *self.view(all_questions), *lines)
@@ -216,8 +214,12 @@ class Form(ABC):
         except BadReply:
             return self.answers[question.field_path]
 
+    def counted_questions(self) -> list[FormQuestion]:
+        """The questions among which one has its number for the status."""
+        return self.asked_questions()
+
     def progress_text(self, question: FormQuestion) -> str:
-        field_paths = [asked_question.field_path for asked_question in self.asked_questions()]
+        field_paths = [counted.field_path for counted in self.counted_questions()]
         index = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {index} of {len(field_paths)}"
 
@@ -308,7 +310,7 @@ class ReviewBallotForm(Form):
     def ballot(self) -> dict[str, Any]:
         """The ballot so far, its parts in the order of a filed one."""
         ballot: dict[str, Any] = dict(self._head)
-        for question in form_questions(self._full_shape, self.shape_context, self.answers):
+        for question in self.counted_questions():
             if not has_valid_answer(question, self.shape_context, self.answers):
                 continue
             *path, last = (int(part) if part.isdigit() else part for part in question.field_path)
@@ -318,6 +320,10 @@ class ReviewBallotForm(Form):
             answer = parse_answer(question, self.shape_context, self.answers[question.field_path])
             part[last] = one_line(answer) if last == "why" else answer
         return in_order(self.form, ballot)
+
+    def counted_questions(self) -> list[FormQuestion]:
+        """The questions of both parts."""
+        return form_questions(self._full_shape, self.shape_context, self.answers)
 
     # What is asked, in the words of prompts/reviewing.yaml
 
@@ -329,7 +335,7 @@ class ReviewBallotForm(Form):
             (wording.help, expected),
             self._choices(question, wording.choices),
             explanation=(self.texts.messages["keys"],),
-            status=lambda typed: self._status(question),
+            status=lambda typed: self.progress_text(question),
         )
 
     def _choices(self, question: FormQuestion, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
@@ -339,14 +345,6 @@ class ReviewBallotForm(Form):
         meanings = {side: f"{format.name_of(side)}: {one_line(positions[side])}" for side in self.form.sides}
         meanings = self.texts.words | meanings
         return tuple((option, meanings.get(option, "")) for option in question.options(self.shape_context))
-
-    def _status(self, question: FormQuestion) -> str:
-        all_questions = form_questions(self._full_shape, self.shape_context, self.answers)
-        index = next(
-            (n for n, form_question in enumerate(all_questions, 1) if form_question.field_path == question.field_path),
-            0,
-        )
-        return f"{index} of {len(all_questions)}" if index else ""
 
     def name(self, part: str) -> str:
         return self.form.debate.format.name_of(part) if part in self.form.sides else ""
