@@ -138,34 +138,33 @@ def remember_answers(path: str, answers: Mapping[str, Any], paid_calls: Sequence
 
 @contextmanager
 def new_debate(
-    opened_event: Opened | Coroutine[Any, Any, Opened],
+    opened_event: Opened | Callable[[asyncio.Event, list[Reply]], Coroutine[Any, Any, Opened]],
     files: DebateFiles,
     follow_up_events: FollowUpEvents,
-    stop: asyncio.Event | None = None,
-    paid_replies: Sequence[Reply] = (),
 ) -> Iterator[DebateSession]:
-    """Begins the journal of a debate to whose settings the user has consented, and remembers that. The answer of a
-    model that derives the positions is written without any await in between: an interrupt comes before it, or after it
-    is saved. With `stop`, which the `opened_event` watches, the first Ctrl-C waits for the answer. If no debate is
-    opened, the interrupt says how many calls of `paid_replies`, which the `opened_event` fills, may have been
-    billed."""
-    created = list[DebateSession]()
+    """Begins the journal of a debate to whose settings the user has consented, and remembers that. A function may make
+    its first event, by calls that are paid for: it watches an event that the first Ctrl-C sets, and adds their replies
+    to a list. What it returns is written without any await in between: an interrupt comes before it, or after it is
+    saved. If no debate is opened, the interrupt says how many calls may have been billed."""
+    created, stop, paid_replies = list[DebateSession](), asyncio.Event(), list[Reply]()
+    coroutine = None if isinstance(opened_event, Opened) else opened_event(stop, paid_replies)
 
     async def create() -> None:
         if isinstance(opened_event, Opened):
             created.append(create_debate(opened_event, files, follow_up_events(opened_event)))
         else:
-            created.append(await create_paid_debate(opened_event, files, follow_up_events))
+            assert coroutine is not None
+            created.append(await create_paid_debate(coroutine, files, follow_up_events))
         _remember_debate(created[0].journal, created[0].state.opened.cast)
 
     interrupted: KeyboardInterrupt | None = None
     try:
-        coroutines.run(create(), stop, print_status)
+        coroutines.run(create(), stop if coroutine else None, print_status)
     except KeyboardInterrupt as interrupt:
         interrupted = interrupt
     finally:
-        if not isinstance(opened_event, Opened):
-            opened_event.close()  # where the interrupt came before it began
+        if coroutine is not None:
+            coroutine.close()  # where the interrupt came before it began
     if not created:
         message = " ".join(["no debate was opened, and nothing is saved.", *billed_calls_sentence(paid_replies)])
         raise Interrupted(message) from None

@@ -4,7 +4,7 @@ the host's, and prints the first turns of the host."""
 from __future__ import annotations
 
 import argparse
-import asyncio
+from functools import partial
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines
@@ -12,7 +12,6 @@ from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import print_estimate
 from debate_orchestrator.cli.output import print_result, print_status
 from debate_orchestrator.cli.step import print_step
-from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import DebateSession
 from debate_orchestrator.host.step import Stepper
@@ -31,13 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
     files = DebateFiles.named_by(settings.output)
     permissions = flags.permissions_of(arguments)
     start.check_settings(settings, files, permissions=permissions)
-    if estimate_text := start.estimate_before_positions(settings):
-        print_status(estimate_text)
-    stop, paid_replies = asyncio.Event(), list[Reply]()
-    opened_event = start.opened_with_positions(settings, print_status, permissions, stop, paid_replies)
-    with new_debate(
-        opened_event, files, lambda opened: start.notes_after_opened(settings), stop, paid_replies
-    ) as session:
+    if positions_by := start.positions_by(settings):
+        print_status(start.estimate_sentence(settings, positions_by))
+    make_opened = partial(start.opened_with_positions, settings, print_status, permissions)
+    with new_debate(make_opened, files, lambda opened: start.notes_after_opened(settings)) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         setup = setup_lines(arguments, settings, session.files)
 

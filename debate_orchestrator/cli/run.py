@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import select
 import stat
 import sys
+from functools import partial
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, needs_trust, settings_with_consent, setup_lines
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, prints_estimate, prints_progress
 from debate_orchestrator.cli.output import at_terminal, next_step, print_problems, print_status
-from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.storage.paths import REHEARSED, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
@@ -80,22 +78,12 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     questions, quiet = discovery.misspelling_questions(settings.cast), not prints_progress(arguments)
     if not rehearse:  # whose warnings stand last
         print_problems(questions)
-    if prints_estimate(arguments) and (first := start.estimate_before_positions(settings)):
-        print_status(first)
-    estimate_text = ""
-    if rehearse:
-        positions_spec, settings = start.positions_by(real_settings), start.with_positions(settings)[0]
-        estimate = estimate_debate(
-            start.make_opened(real_settings.model_copy(update={"positions": settings.positions}))
-        )
-        estimate_text = estimate.model_copy(update={"positions_by": positions_spec}).sentence()
-    stop, paid_replies = asyncio.Event(), list[Reply]()
-    opened_event = start.opened_with_positions(
-        settings, ignore if quiet else print_status, permissions, stop, paid_replies
-    )
-    with new_debate(
-        opened_event, files, lambda opened: start.notes_after_opened(settings, estimate_text), stop, paid_replies
-    ) as session:
+    positions_by = start.positions_by(real_settings)
+    estimate_text = start.estimate_sentence(real_settings, positions_by) if rehearse else ""
+    if positions_by and not rehearse and prints_estimate(arguments):
+        print_status(start.estimate_sentence(settings, positions_by))
+    make_opened = partial(start.opened_with_positions, settings, ignore if quiet else print_status, permissions)
+    with new_debate(make_opened, files, lambda opened: start.notes_after_opened(settings, estimate_text)) as session:
         settings = start.with_positions_of(settings, session.state.opened)
         if not quiet:
             for line in (*setup_lines(arguments, settings, session.files), cast_line(settings)):

@@ -181,13 +181,11 @@ def with_positions(settings: Settings) -> tuple[Settings, str]:
     return settings.model_copy(update={"positions": positions, "origins": origins}), ""
 
 
-def estimate_before_positions(settings: Settings) -> str:
-    """The estimate of a debate whose positions a model derives first, or empty. Raises BadSettings for bad context
-    files."""
-    if not (spec := positions_by(settings)):
-        return ""
-    expected = estimate_debate(make_opened(with_placeholders(settings)))
-    return expected.model_copy(update={"positions_by": spec}).sentence()
+def estimate_sentence(settings: Settings, positions_by: str) -> str:
+    """What a debate takes, in a sentence; `positions_by` is the spec of the model that derives its positions first, if
+    one does. Raises BadSettings for bad context files."""
+    estimate = estimate_debate(make_opened(with_placeholders(settings)))
+    return estimate.model_copy(update={"positions_by": positions_by}).sentence()
 
 
 def positions_by(settings: Settings) -> str:

@@ -10,7 +10,6 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_ORIGIN, Settings
 from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import from_text, make_settings, types_of, words_of
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
@@ -228,8 +227,7 @@ def expected_cost(prepared: PreparedDebate) -> str:
         return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"
     if not paid_models:
         return "nothing: no model is called"
-    estimate = estimate_debate(start.make_opened(start.with_placeholders(settings)))
-    sentence = estimate.model_copy(update={"positions_by": prepared.positions_by}).sentence()
+    sentence = start.estimate_sentence(settings, prepared.positions_by)
     if prepared.rehearsal:
         return f"nothing: it is a rehearsal. The real debate, with {and_joined(paid_models)}: {sentence}"
     return sentence
