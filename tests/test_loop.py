@@ -20,7 +20,9 @@ from debate_orchestrator.core.fold import CurrentState, fold, would_change
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.retry import INITIAL_WAIT, MAX_WAIT, next_delay
 from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import rehearse
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import DoesNotFit, Paused, ProviderFailed, TransientError
 
@@ -170,6 +172,31 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
     assert verdict is not None and verdict.winner == "a"
     with pytest.raises(DoesNotFit, match="it lacks nothing that"):
         would_change(debate, Reopened())
+
+
+def test_an_undecided_debate_with_a_decision_brief_is_reopened(tmp_path: Path) -> None:
+    """The ballots that could not be used are asked for again, with the brief that was written without them."""
+    with begun(tmp_path / "j", rounds=1, brief=True) as journal:
+        current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
+        while not current.state.complete:
+            turn = current.state.due[0]
+            text = rehearse.reply_for(current.state, turn)
+            reply = Reply(text=text, brief_digest="0" * 64, spec="old")
+            event = replies.parse_reply(current.state, turn, reply, None)
+            if turn.phase.name == "verdict":
+                event = Rejected(turn_id=turn.id, problems=("no JSON",), reply=reply, absent=True)
+            record_event(journal, current, event)
+        record_event(journal, current, Reopened())
+        due = [turn.id for turn in schedule.turns_to_reopen(fold(journal.events[:-1]))]
+        while not current.state.complete:
+            turn = current.state.due[0]
+            reply = Reply(text=rehearse.reply_for(current.state, turn), brief_digest="0" * 64, spec="new")
+            record_event(journal, current, replies.parse_reply(current.state, turn, reply, None))
+
+    debate = fold(read(tmp_path / "j").events)
+    assert due == ["final.verdict.judge", "final.brief.rapporteur", "final.brief-check.rapporteur"]
+    assert [turn for turn, event in debate.replies.items() if event.reply.spec == "new"] == due
+    assert tally.verdict(debate) is not None and schedule.turns_to_reopen(debate) == []
 
 
 def test_a_spoiled_speech_is_kept_and_asked_again(tmp_path: Path) -> None:

@@ -263,15 +263,20 @@ def turns_taken(debate: DebateState) -> list[Turn]:
 
 def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
     """The judges' turns whose missing ballots left a debate without a decision; empty for any other debate."""
-    if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
-        return []
-    verdict = tally.verdict(debate)
-    if verdict is not None and verdict.winner != NO_DECISION:
+    if not _lacks_decision(debate):
         return []
     turns = turns_taken(debate)
     indexes = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
     after = turns[max(indexes, default=-1) + 1 :]
     return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
+
+
+def _lacks_decision(debate: DebateState) -> bool:
+    """Whether a debate has ended without a decision, and a final ballot could not be used."""
+    if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
+        return False
+    verdict = tally.verdict(debate)
+    return verdict is None or verdict.winner == NO_DECISION
 
 
 def is_missing(debate: DebateState, turn: Turn) -> bool:
@@ -291,10 +296,15 @@ def missing_turns(debate: DebateState) -> list[Turn]:
 
 def turns_to_reopen(debate: DebateState) -> list[Turn]:
     """The turns of a complete debate that a Reopened event makes due again: the ballots that a decision
-    lacks, or else what is missing after the verdict. Turns before the first speech are not asked again."""
+    lacks, or else what is missing after the verdict, or else the ballots with the decision brief that was written
+    without them. Turns before the first speech are not asked again."""
     if debate.due:
         return []
-    return turns_without_usable_ballot(debate) or [turn for turn in missing_turns(debate) if turn.after_rounds]
+    missing = [turn for turn in missing_turns(debate) if turn.after_rounds]
+    if (turns := turns_without_usable_ballot(debate) or missing) or not _lacks_decision(debate):
+        return turns
+    after = [turn for turn in turns_taken(debate) if turn.after_rounds]
+    return [turn for turn in after if turn.role == RAPPORTEUR or isinstance(debate.replies[turn.id], Rejected)]
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:
