@@ -13,13 +13,13 @@ from pydantic_core import PydanticCustomError
 from debate_orchestrator.core.shape import MAX_ITEMS, MAX_WORDS, Condition, WordCount
 from debate_orchestrator.core.values import (
     FREE_TEXT,
-    INVALID_LINE,
     READS_FORMER_VALUES,
     DisplayName,
     FrozenModel,
     PrintableKey,
     Text,
     formerly,
+    line_of_text,
 )
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
@@ -64,7 +64,6 @@ MAX_STRICTNESS = 20
 MAX_FORMAT_COUNT = 10_000_000
 MAX_SCORE = 1_000_000
 """The highest end of a scale, and the highest weight of a criterion."""
-MAX_FORMAT_LINE_LENGTH = 200
 OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
 """The alternatives to a side in a vote."""
 MIRRORED = ".mirrored"
@@ -76,14 +75,8 @@ BEFORE_ROUNDS: Section = (None, False)
 AFTER_ROUNDS: Section = (None, True)
 
 
-def _line(text: str) -> str:
-    """A text announced in prompts, in reports and on terminals."""
-    if not text.isprintable() or len(text) > MAX_FORMAT_LINE_LENGTH:
-        raise PydanticCustomError(INVALID_LINE, f"a line of text, of at most {MAX_FORMAT_LINE_LENGTH} characters")
-    return text
-
-
-Line = Annotated[Text, AfterValidator(_line)]
+Line = Annotated[Text, line_of_text(200)]
+"""A text announced in prompts, in reports and on terminals."""
 
 
 class Seat(FrozenModel):

@@ -29,33 +29,26 @@ Number = Annotated[Fraction, PlainSerializer(float, return_type=float)]
 """An exact number; a float in JSON."""
 INVALID_LINE = "not_a_line"
 """The type of pydantic's error for a string that is not a line of the kind that its field asks for."""
-_MARKUP = frozenset("<>[]`*_|\\#~")
 
 
-def _display_name(name: str) -> str:
-    """A name of a seat, a phase or a field. It heads speeches in prompts and reports, and appears in forms."""
-    if not name.isprintable() or len(name) > 80 or _MARKUP & set(name):
-        raise PydanticCustomError(INVALID_LINE, "a line of text, of at most 80 characters, without markdown or HTML")
-    return name
+def line_of_text(max_length: int, without: str = "") -> AfterValidator:
+    """Validates a line of text that prompts, forms and reports show as it is written. `without` is a pattern of the
+    markdown and HTML that it must not have."""
+    expected = f"a line of text, of at most {max_length} characters{', without markdown or HTML' if without else ''}"
+
+    def check(text: str) -> str:
+        if not text.isprintable() or len(text) > max_length or (without and re.search(without, text)):
+            raise PydanticCustomError(INVALID_LINE, "{expected}", {"expected": expected})
+        return text
+
+    return AfterValidator(check)
 
 
-DisplayName = Annotated[Text, AfterValidator(_display_name)]
-MAX_KEY_LENGTH = 200
-_STRUCTURE = re.compile(r"<(?=[A-Za-z/!?])|[\[\]`|\\]")
-"""The beginnings of HTML, links, images, code and tables. A lone character, as in `C#` or `<50%`, is not one."""
-
-
-def _printable_key(key: str) -> str:
-    """An option or a key of a format. Prompts, forms and reports show it as it is written."""
-    if not key.isprintable() or len(key) > MAX_KEY_LENGTH or _STRUCTURE.search(key):
-        expected = f"a line of text, of at most {MAX_KEY_LENGTH} characters, without markdown or HTML"
-        raise PydanticCustomError(INVALID_LINE, expected)
-    return key
-
-
-PrintableKey = Annotated[str, AfterValidator(_printable_key)]
-"""An option of a choice, or a key by which a format names what it has several of: criteria, fields, shapes."""
-
+DisplayName = Annotated[Text, line_of_text(80, without=r"[<>\[\]`*_|\\#~]")]
+"""A name of a seat, a phase or a field. It heads speeches in prompts and reports, and appears in forms."""
+PrintableKey = Annotated[str, line_of_text(200, without=r"<(?=[A-Za-z/!?])|[\[\]`|\\]")]
+"""An option of a choice, or a key by which a format names what it has several of: criteria, fields, shapes. It has no
+beginning of HTML, links, images, code and tables. A lone character, as in `C#` or `<50%`, is not one."""
 
 _FORMER_VALUES = {
     "flag": "boolean",
