@@ -182,7 +182,7 @@ def derived(
     notices: list[str] = []
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
     questions = SetupQuestions(loader.load("adversarial"), "r.md")
-    limits = ModeratorLimits(1.0, max_cost, notices.append, asyncio.Event(), "", "")
+    limits = ModeratorLimits(1.0, max_cost, notices.append, asyncio.Event())
     state = SetupState(answers={"topic": "Tabs?"}, progress=progress)
     asyncio.run(propose(state, provider, questions, limits, [] if kept is None else kept))
     return "\n".join(notices)

@@ -216,10 +216,10 @@ URL = "https://models.example/v1"
 def test_a_foreign_request_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to an address from a cast keeps what it needs, and carries the key of that host alone."""
     monkeypatch.setenv(key_name(URL), "own")
-    (_, strip) = http_options(server(f"openai:m@{URL}"), insecure=False)["event_hooks"]["request"]
+    (prepare,) = http_options(server(f"openai:m@{URL}"), insecure=False)["event_hooks"]["request"]
     headers = {"host": "x", "content-type": "json", "authorization": "Bearer vendor", "x-gateway": "secret"}
-    request = SimpleNamespace(headers=headers)
-    asyncio.run(strip(request))
+    request = SimpleNamespace(url=URL, headers=headers)
+    asyncio.run(prepare(request))
 
     assert request.headers == {"host": "x", "content-type": "json", "authorization": "Bearer own"}
 
@@ -232,11 +232,11 @@ def test_a_vendors_request_is_the_librarys(monkeypatch: pytest.MonkeyPatch) -> N
     made = http_options(server("anthropic:m"), insecure=False)
     hooks = made.pop("event_hooks")
     headers = {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
-    asyncio.run(hooks["request"][1](SimpleNamespace(headers=headers)))
+    asyncio.run(hooks["request"][0](SimpleNamespace(url="https://api.anthropic.com", headers=headers)))
 
     packing = {"accept-encoding": "identity"}
     assert made == {"follow_redirects": False, "headers": packing, "verify": True, "trust_env": True}
-    assert [len(hooks[name]) for name in ("request", "response")] == [2, 2]
+    assert [len(hooks[name]) for name in ("request", "response")] == [1, 2]
     assert headers == {"authorization": "Bearer oat-from-a-profile-1", "x-gateway": "g"}
     assert redact("no: oat-from-a-profile-1") == "no: [key]"
 

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     path = arguments.source = find_journal(arguments.source, transcripts=True)
-    judges = tuple(arguments.judge or [discovery.judge()])
+    judges = tuple(arguments.judge or [discovery.default(JUDGE, "cast.judge")])
     cast, permissions = {JUDGE: judges}, flags.permissions_of(arguments)
     problems = start.call_problems(cast, people=at_terminal(sys.stderr), permissions=permissions, new=False)
     if problems := [*problems, *events_problems(cast, arguments)]:

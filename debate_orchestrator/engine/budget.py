@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.costs import BilledCall, CostLine, Costs, billed_calls, billed_calls_of, cost_line
+from debate_orchestrator.core.costs import BilledCall, Costs, billed_calls, billed_calls_of, cost_line
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Phase, Turn
@@ -76,15 +76,15 @@ def play(
 class CostEstimate(FrozenModel):
     """The expected calls, cost and time of a debate, or of the rest of one."""
 
-    costs: Costs
+    costs: Costs = Costs()
     """A line for each seat and phase with calls; calls that are free count with $0."""
-    unpriced_specs: tuple[str, ...]
+    unpriced_specs: tuple[str, ...] = ()
     """The model specs whose price is unknown, each once."""
-    seconds: float
+    seconds: float = 0.0
     """The longest calls of all stages, added up."""
-    has_slow_seats: bool
+    has_slow_seats: bool = False
     """Whether the host or a person takes turns too, in their own time."""
-    searches: bool
+    searches: bool = False
     """Whether debaters may search; searches are in none of the numbers."""
     has_people: bool = False
     """Whether a person takes turns; they cost nothing."""
@@ -197,39 +197,28 @@ def estimate_debate(
     debate = fold(map(_with_real_cast, [opened, *later_events]) if rehearsal else [opened, *later_events])
     seats_left = schedule.seats_left(debate)
     seated_specs = [spec for seat in debate.active_seats if seat in seats_left for spec in debate.cast[seat]]
-    has_people = model_spec.HUMAN in seated_specs
-    has_slow_seats = has_people or model_spec.HOST in seated_specs
-    searches = opened.settings.search
-    estimate_so_far = CostEstimate(
-        costs=Costs(),
-        unpriced_specs=(),
-        seconds=0,
-        has_slow_seats=has_slow_seats,
-        has_people=has_people,
+    estimate = CostEstimate(
+        has_slow_seats=model_spec.HUMAN in seated_specs or model_spec.HOST in seated_specs,
+        has_people=model_spec.HUMAN in seated_specs,
         may_end_early=opened.settings.until_no_new_ground,
-        searches=searches,
+        searches=opened.settings.search,
     )
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
-        return estimate_so_far.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
+        return estimate.model_copy(update={"not_estimated_because": f"more than {MAX_TURNS} turns are left"})
     try:
         calls, seconds, host_turns = _play(debate)
     except StandInFailed as error:
-        return estimate_so_far.model_copy(update={"not_estimated_because": str(error)})
-    lines: list[CostLine] = []
-    unpriced_specs: dict[str, None] = {}
-    for call in calls:
-        cost = pricing.cost(call.spec, call.usage)
-        unpriced_specs |= {} if cost is not None else {call.spec: None}
-        lines.append(cost_line(call.turn, call.usage, cost))
+        return estimate.model_copy(update={"not_estimated_because": str(error)})
+    costs = [pricing.cost(call.spec, call.usage) for call in calls]
+    priced_calls = list(zip(calls, costs, strict=True))
     totals = {
-        "costs": Costs.of_calls(lines),
-        "unpriced_specs": tuple(unpriced_specs),
+        "costs": Costs.of_calls([cost_line(call.turn, call.usage, cost) for call, cost in priced_calls]),
+        "unpriced_specs": tuple(dict.fromkeys(call.spec for call, cost in priced_calls if cost is None)),
         "seconds": seconds,
         "host_turns": host_turns,
+        "searches": estimate.searches and any(not call.turn.judging for call in calls),
     }
-    return estimate_so_far.model_copy(
-        update=totals | {"searches": searches and any(not call.turn.judging for call in calls)}
-    )
+    return estimate.model_copy(update=totals)
 
 
 def _with_real_cast(event: Event) -> Event:

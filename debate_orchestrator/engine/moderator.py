@@ -29,7 +29,6 @@ from debate_orchestrator.util.errors import (
     BadReply,
     BadSettings,
     ExternalError,
-    OverBudget,
     Paused,
     ProviderFailed,
     TransientError,
@@ -45,8 +44,7 @@ _MAX_TEXT_SIZE = 100_000
 of them, and neither may become too long to be read."""
 _WORK = {"topic": "Restating the topic", "positions": "Deriving the two positions"}
 _MISSING = {"topic": "a restated topic", "positions": "positions"}
-_GIVE_POSITIONS = "Try: give `positions`."
-_NOTHING_OPENED = "Nothing was opened; run it again."
+_HINT = "Nothing was opened. Try: run it again, or give `positions`."
 
 
 class ModeratorLimits(NamedTuple):
@@ -60,14 +58,8 @@ class ModeratorLimits(NamedTuple):
     """Gets a sentence about what happens."""
     stop: asyncio.Event
     """Once it is set no further call is made, and the reply under way is awaited."""
-    outcome: str
-    """The outcome for the debate, for the end of an error message."""
-    alternative: str
-    """The alternative, for the end of an error message."""
-
-    def hints(self) -> list[str]:
-        """The last sentences of an error message."""
-        return [hint] if (hint := f"{self.outcome} {self.alternative}".strip()) else []
+    hint: str = ""
+    """The end of an error message."""
 
 
 async def derive_positions(
@@ -77,7 +69,7 @@ async def derive_positions(
     Raises ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap."""
     progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     state = SetupState(answers={"topic": settings.topic}, progress=progress)  # needs nothing but positions next
-    limits = ModeratorLimits(settings.retry_for, settings.max_cost, notify, stop, _NOTHING_OPENED, _GIVE_POSITIONS)
+    limits = ModeratorLimits(settings.retry_for, settings.max_cost, notify, stop, _HINT)
     proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid_replies)
     positions: dict[str, str] = proposed.answers["positions"]
     return positions
@@ -103,7 +95,7 @@ async def propose(
 
     def must_be_within_budget() -> None:
         spent = sum(map(_capped_cost, (*state.progress.paid, *paid_replies)))
-        check_max_cost(limits.max_cost, lambda: spent, work, provider.name, expected_cost, limits.alternative)
+        check_max_cost(limits.max_cost, lambda: spent, work, provider.name, expected_cost, limits.hint)
 
     def keep(reply: Reply) -> None:
         update = {
@@ -125,8 +117,9 @@ async def propose(
                     summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
                     raise ProviderFailed([*map(without_hint, error.problems), summary]) from error
     except ExternalError as error:
-        hints = [] if isinstance(error, OverBudget) else limits.hints()
-        raise type(error)([*error.problems, *billed_calls_sentence(paid_replies[paid_before:]), *hints]) from error
+        hint = limits.hint if limits.hint not in "".join(error.problems) else ""
+        ending = [*billed_calls_sentence(paid_replies[paid_before:]), hint]
+        raise type(error)([*error.problems, *filter(None, ending)]) from error
     finally:
         try:
             await provider.close()

@@ -213,8 +213,6 @@ class ProbeRun:
             costs=Costs(lines=tuple(line for estimated in expected for line in estimated.costs.lines)),
             unpriced_specs=tuple(dict.fromkeys(spec for estimated in expected for spec in estimated.unpriced_specs)),
             seconds=sum(estimated.seconds for estimated in expected) / CONCURRENCY,
-            has_slow_seats=False,
-            searches=False,
             not_estimated_because=next(filter(None, (estimated.not_estimated_because for estimated in expected)), ""),
         )
 

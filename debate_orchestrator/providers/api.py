@@ -43,7 +43,6 @@ _NEEDED_HEADERS = {
     "anthropic-version",
 }  # fmt: skip
 _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
-_Hook = Callable[[Any], Awaitable[None]]
 _Ended = Literal["whole", "cut", "refused", "broken off"]
 _CUT = (
     "length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit", "limit",
@@ -333,11 +332,10 @@ class ApiModel(Provider):
         what = call_errors.describe(error, reason)
         if wrapped and isinstance(reason, socket.gaierror):
             what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"
-        if wrapped and call_errors.is_refused_connection(error):
-            return call_errors.unreachable_server(self.name, what, reached=self._reached)
-        if wrapped and call_errors.is_without_connection(error):
-            # The server may be there all the same, so it is retried for as long as one that has answered.
-            return call_errors.unreachable_server(self.name, what, reached=True)
+        is_refused = wrapped and call_errors.is_refused_connection(error)
+        if is_refused or (wrapped and call_errors.is_without_connection(error)):
+            # A server that refuses nothing may be there all the same, as one that has answered.
+            return call_errors.unreachable_server(self.name, what, reached=self._reached or not is_refused)
         return call_errors.broken_reply(self.name, what, partial)
 
     def _refusal(self, error: Exception) -> ExternalError | None:
@@ -389,7 +387,7 @@ def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, An
     return {
         "follow_redirects": False,
         "event_hooks": {
-            "request": [_checked(server, insecure), _learn_key if server.url is None else _strip(server)],
+            "request": [_prepared(server, insecure)],
             "response": [_notify_listener, event_stream.limit_body],
         },
         "headers": {"accept-encoding": "identity"},  # so that what comes is what is counted
@@ -425,35 +423,27 @@ async def _notify_listener(response: Any) -> None:
         listening(int(response.status_code), dict(response.headers.items()))
 
 
-def _checked(server: servers.ModelServer, insecure: bool) -> _Hook:
-    """A hook that checks where a request really goes, since a profile may say so, and its headers."""
+def _prepared(server: servers.ModelServer, insecure: bool) -> Callable[[Any], Awaitable[None]]:
+    """A hook that checks where a request really goes, since a profile may say so, and its headers. What goes to a
+    vendor as credentials may come from a profile, and a server may quote it, so it is redacted from now on. Everything
+    meant for a vendor is taken out of a request to an address from a cast."""
 
-    async def check(request: Any) -> None:
+    async def prepare(request: Any) -> None:
         if problem := servers.unencrypted(server, str(request.url), insecure=insecure):
             raise ProviderFailed(problem)
         for name, value in request.headers.items():
             if not (value.isascii() and value.isprintable()):
                 problem = f"The header {call_errors.quote(name)} can't be sent: it is not one line of printable ASCII."
                 raise ProviderFailed(problem, hint="set the key or the variable of headers again that it comes from")
-
-    return check
-
-
-async def _learn_key(request: Any) -> None:
-    """Redacts from now on what is sent as credentials: it may come from a profile, and a server may quote it."""
-    for name in ("authorization", "x-api-key"):
-        redact.add_secret(request.headers.get(name, ""))
-
-
-def _strip(server: servers.ModelServer) -> _Hook:
-    """A hook that takes everything meant for a vendor out of a request to an address from a cast."""
-
-    async def strip(request: Any) -> None:
+        if server.url is None:
+            for name in ("authorization", "x-api-key"):
+                redact.add_secret(request.headers.get(name, ""))
+            return
         for name in set(request.headers) - _NEEDED_HEADERS:
             del request.headers[name]
         request.headers["authorization"] = f"Bearer {server.key() or servers.NO_KEY}"
 
-    return strip
+    return prepare
 
 
 def clean(text: str) -> str:

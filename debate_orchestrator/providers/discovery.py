@@ -35,16 +35,12 @@ _MAX_NAME_LENGTH = 300
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
 """Programs that read a prompt and print a reply, and the command that makes each do so."""
 _OTHER_SERVERS = "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions"
-_SPEAKER_HINT = (
-    "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the speakers with `cast` (ollama:MODEL "
-    "for a server of your own, command:PROGRAM for any program); or use an agent host (`debate open`); or see how it "
-    "goes with no model: `rehearse`, or `debate demo`."
-)
-_JUDGE_HINT = (
-    "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the judge with `cast.judge`: "
+_HINT = (
+    "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name who speaks with `{setting}`: "
     "ollama:MODEL for a server of your own, command:PROGRAM for any program, human for yourself, host for an agent "
     "host, rehearse for a stand-in."
 )
+_HINT_TO_BEGIN = " Or begin with no model: `debate open` for an agent host, `rehearse`, or `debate demo`."
 _MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
 _Failure = tuple[int, str]
@@ -62,6 +58,18 @@ class ModelSource(FrozenModel):
     models: tuple[str, ...] = ()
     more: int = 0
     """The number of further models that the server lists."""
+
+    @property
+    def kind(self) -> str:
+        return model_spec.kind(self.spec)
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """What it gives to a cast: a program, the models that its server lists, or else those that are known. Empty
+        for a form that has to be filled in."""
+        if self.spec.endswith(":MODEL"):
+            return tuple(f"{self.kind}:{name}" for name in self.models or pricing.models(self.kind))
+        return () if "PROGRAM" in self.spec or self.kind != model_spec.COMMAND else (self.spec,)
 
 
 def model_sources(permissions: Permissions = NO_PERMISSIONS) -> list[ModelSource]:
@@ -89,16 +97,10 @@ def variable_to_set(spec: str) -> str:
     if registry.api_of(spec) is None or servers.spec_problem(spec):
         return ""
     server = servers.server(spec)
-    lacks = server.needs_key and not server.has_key and servers.credentials(server.api) is None
-    return server.key_variables[0] if lacks else ""
+    return server.key_variables[0] if server.needs_key and servers.credentials(server.api) is None else ""
 
 
-def judge() -> str:
-    """The judge of a debate that is judged again, where none was named. Raises as `default`."""
-    return default(JUDGE, "Try: one of these models with `cast.judge`.", _JUDGE_HINT)
-
-
-def default(seat: str, choose_hint: str = "Try: name them in `cast`.", no_model_hint: str = _SPEAKER_HINT) -> str:
+def default(seat: str, setting: str = "cast") -> str:
     """The model for a seat for which none was named: an Opus-level judge and capable debaters, from the first provider
     with credentials that serves them. Raises BadSettings, with what does work, if there is none."""
     if model := _default_if_found(seat):
@@ -109,8 +111,9 @@ def default(seat: str, choose_hint: str = "Try: name them in `cast`.", no_model_
     ready = [source for source in (_server(entry, NO_PERMISSIONS) for entry in entries_without_default) if source.ready]
     if ready:
         sources = " and ".join(f"{source.spec} ({', '.join(source.models[:3])})" for source in ready)
-        raise BadSettings(f"cast: no model is named, though there is {sources}. {choose_hint}")
-    raise BadSettings(f"cast: no model is named, and no key or server was found. {no_model_hint}")
+        raise BadSettings(f"cast: no model is named, though there is {sources}. Try: name them in `{setting}`.")
+    hint = _HINT.format(setting=setting) + (_HINT_TO_BEGIN if setting == "cast" else "")
+    raise BadSettings(f"cast: no model is named, and no key or server was found. {hint}")
 
 
 def default_if_keyed(seat: str) -> str:
@@ -138,40 +141,27 @@ class FoundModels(NamedTuple):
 
     def ready(self) -> list[tuple[str, str]]:
         """The models that need no setup, with descriptions: installed programs, and those of the user's own server."""
-        programs = [
-            source for source in self.sources if source.ready and model_spec.kind(source.spec) == model_spec.COMMAND
-        ]
-        choices = [(source.spec, source.about) for source in programs if "PROGRAM" not in source.spec]
-        for source in self.sources:
-            if source.ready and source.spec == "ollama:MODEL":
-                choices += [
-                    (source.spec.replace("MODEL", name), source.about) for name in source.models[:_MAX_LISTED_MODELS]
-                ]
-        return choices
+        sources = [source for source in self.sources if source.ready and source.kind in (model_spec.COMMAND, "ollama")]
+        sources.sort(key=lambda source: source.kind != model_spec.COMMAND)
+        return [(spec, source.about) for source in sources for spec in source.specs[:_MAX_LISTED_MODELS]]
 
     def callable_models(self, maximum: int) -> dict[str, str]:
         """The models that can be called, each with a description: installed programs, and at most `maximum` models of
         every API whose key or server was found."""
-        choices: dict[str, str] = {}
-        for source in self.sources:
-            kind = model_spec.kind(source.spec)
-            if source.ready and kind == model_spec.COMMAND and "PROGRAM" not in source.spec:
-                choices[source.spec] = source.about
-            elif source.ready and source.spec.endswith(":MODEL"):
-                choices |= {f"{kind}:{name}": kind for name in (source.models or pricing.models(kind))[:maximum]}
-        return choices
+        return {
+            spec: source.about if source.kind == model_spec.COMMAND else source.kind
+            for source in self.sources
+            if source.ready
+            for spec in source.specs[:maximum]
+        }
 
     def has_any(self) -> bool:
         return bool(self.default or self.ready() or any(source.ready and source.models for source in self.sources))
 
     def names(self) -> tuple[str, ...]:
         """Every model that was found or is known, as a cast names it; and how the others begin."""
-        names: list[str] = []
-        for source in self.sources:
-            models = pricing.models(model_spec.kind(source.spec)) if source.spec.endswith(":MODEL") else ()
-            names += [f"{model_spec.kind(source.spec)}:{name}" for name in source.models or models]
-            names += [] if source.models or models or " " in source.spec else [source.spec]
-        return tuple(dict.fromkeys(names))
+        names = [name for source in self.sources for name in source.specs or (source.spec,)]
+        return tuple(dict.fromkeys(name for name in names if " " not in name))
 
 
 def find_models(permissions: Permissions = NO_PERMISSIONS) -> FoundModels:

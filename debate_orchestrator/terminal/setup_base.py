@@ -257,7 +257,7 @@ class SetupBase:
             self._moderates = False
             return False
         max_cost, stop = self.state.answers.get("max_cost"), asyncio.Event()
-        limits = moderator.ModeratorLimits(_RETRY_SECONDS, max_cost, self.asker.show, stop, "", "")
+        limits = moderator.ModeratorLimits(_RETRY_SECONDS, max_cost, self.asker.show, stop)
         state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
         new_state, paid_replies = state, list[Reply]()
 
