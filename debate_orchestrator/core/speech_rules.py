@@ -189,14 +189,8 @@ def ignored_line_remark(debate: DebateState, turn: Turn, reply: Reply, *, needs_
     of a speech that does not concede or decline; empty if there is none."""
     if not turn.speaking or turn.phase.reply != "text":
         return ""
-    lines = debate.format.reserved_lines
-    spoken = sanitize(reply.text).casefold()
-    # Few speeches have the words at all, and what follows reads a speech several times.
-    reserved = [
-        line
-        for line in (lines.concede, lines.decline)
-        if all(word in spoken for word in _WORD.findall(line.casefold()))
-    ]
+    lines, text = debate.format.reserved_lines, sanitize(reply.text).casefold()
+    reserved = [line for line in (lines.concede, lines.decline) if _line_pattern(line).search(text)]
     if not reserved:
         return ""
     bare = reply.model_copy(update={"text": without_code(debate, reply.text)})

@@ -17,26 +17,19 @@ from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.visible_text import Quote, VisibleText
+from debate_orchestrator.core.visible_text import VisibleText
 
 
-class TranscriptEntry(FrozenModel):
-    """A speech, or what a clerk found, as others read it."""
+class TranscriptEntry(VisibleText):
+    """A speech, or what a clerk found, as others read it. The text of a structured reply is its fields, a line each."""
 
     turn: Turn
     """As it is called there: a mirrored judge sees A's turns as B's."""
-    text: str
-    """The text that is heard; of a structured reply, its fields, a line each."""
     structured: bool = False
     """Whether its text is that of fields."""
     declined: bool = False
     cut: bool = False
     """Whether a limit of tokens cut it short."""
-    dropped: int = 0
-    """Words over the limit of the phase, which are not heard."""
-    words: int = 0
-    quotes: tuple[Quote, ...] = ()
     found: tuple[FoundPage, ...] = ()
     other_lines: bool = False
     """Whether it writes lines for the other side, which is a violation."""
@@ -84,26 +77,24 @@ def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntr
 def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> TranscriptEntry:
     """One speech, or what a clerk found."""
     reply_event, reply, mirror = debate.replies[turn.id], debate.reply(turn), debate.mirror
+    spoke, structured = isinstance(reply_event, Spoke), isinstance(reply_event, StructuredReplyGiven)
     if isinstance(reply_event, StructuredReplyGiven):
         visible = _structured(debate, turn, reply_event.data, mirrored=mirrored)
     else:
         visible = speech_rules.visible_speech(debate, turn)
         visible = visible.model_copy(update={"text": mirror.text(visible.text)}) if mirrored else visible
-    quotes = visible.quotes
     if mirrored:
-        quotes = tuple(
-            quote if quote.verified else quote.model_copy(update={"text": mirror.text(quote.text)}) for quote in quotes
+        quotes = (
+            quote if quote.verified else quote.model_copy(update={"text": mirror.text(quote.text)})
+            for quote in visible.quotes
         )
-    spoke = isinstance(reply_event, Spoke)
+        visible = visible.model_copy(update={"quotes": tuple(quotes)})
     return TranscriptEntry(
+        **dict(visible),
         turn=mirror.turn(turn) if mirrored else turn,
-        text=visible.text,
-        structured=isinstance(reply_event, StructuredReplyGiven),
+        structured=structured,
         declined=speech_rules.has_declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
-        dropped=visible.dropped,
-        words=visible.words,
-        quotes=quotes,
         found=reply.found_pages if spoke else (),
         other_lines=speech_rules.writes_for_the_other(debate, turn),
     )

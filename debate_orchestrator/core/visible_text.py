@@ -75,13 +75,9 @@ def make_visible(
     """The public part of a speech as others hear it, its quotes looked up in `context_texts`."""
     visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
     visible, dropped_words = cut_to_length(visible, phase.max_words if phase else None)
-    checked_quotes: tuple[Quote, ...] = ()
-    if quotes is not None and any(context_texts):
-        visible, checked_quotes = _mark_quotes(
-            _with_open_quote_closed(visible, quotes) if dropped_words else visible, quotes, tuple(context_texts)
-        )
-    elif quotes is not None and dropped_words:
+    if quotes is not None and dropped_words:
         visible = _with_open_quote_closed(visible, quotes)
+    visible, checked_quotes = mark_quotes(visible, quotes, context_texts)
     return VisibleText(
         text=visible,
         words=count_words(visible),
