@@ -148,7 +148,7 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
     "winner in brackets": (FINAL, {"winner": '("A")'}, {"winner": "a"}),
     "winner by its position": (FINAL, {"winner": "Bob says so."}, {"winner": "b"}),
     "winner by its position in bold": (FINAL, {"winner": "**Bob says so.**"}, {"winner": "b"}),
-    "winner side_b wins": (FINAL, {"winner": "side_b wins"}, {"winner": "b"}),
+    "winner side_b": (FINAL, {"winner": "the side_b"}, {"winner": "b"}),
     "winner Tie": (FINAL, {"winner": "Tie"}, {"winner": "tie", "strength": None}),
     "winner draw": (FINAL, {"winner": "a draw"}, {"winner": "tie", "strength": None}),
     "a list of one winner": (FINAL, {"winner": ["a"]}, {"winner": "a"}),
@@ -201,7 +201,7 @@ def debating(debate: DebateState, **settings: Any) -> DebateState:
     [
         *[("R1", "R1", ""), ("R1", "r1.", ""), ("R3", "Side B", "b"), ("R3", "R2", ""), ("Pro", "Pro", "")],
         *[("Treatment A", "A", ""), ("Treatment B", "B", ""), ("A tram", "Side B", ""), ("a tram", "A", "a")],
-        *[("a", "A", ""), ("A wins", "A wins", ""), ("A is better", "A", ""), ("≥", "A?", "")],
+        *[("a", "A", ""), ("A", "A wins", ""), ("A is better", "A", ""), ("≥", "A?", "")],
         *[("Team B is worse than team A", "Team B", ""), ("Option “A”", "A", ""), ("Vendor-A", "(A)", "")],
         *[("Buy the Pro", "Pro", ""), ("Buy the Pro", "the Pro", ""), ("Buy the Pro", "Researcher A (Pro)", "a")],
         *[("Hire researcher A", "Researcher A", ""), ("Vendor A", "a", "a"), ("Vendor A", "Researcher B", "b")],
@@ -232,15 +232,6 @@ def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, str]) -> 
             assert read(dumped(debate, given), debate).data["scores"][side] == SCORES
 
 
-@for_each(["B won", "Winner: B", "B wins", "the winner B", "B is the winner"])
-def test_who_won_is_not_who_conceded(written: str) -> None:
-    """Words that say who won are read in the field for the winner alone."""
-    with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
-        read(dumped(ROUND, BALLOT | {"conceded": written}), ROUND)
-    if written != "the winner B":
-        assert read(dumped(ROUND, BALLOT | ballot_fields(4, 8, winner=written)), ROUND).data["winner"] == "b"
-
-
 _AHEAD_BALLOTS = {
     "1.verdict.judge": ballot_fields(8, 4, rounds=1),
     f"1.verdict.judge{MIRRORED}": ballot_fields(4, 8, rounds=1),
@@ -251,7 +242,7 @@ AHEAD, AHEAD_MIRRORED = (
 """Before a judge's verdict, with side a ahead on its ballots."""
 
 
-@for_each(["B", "Con", "side b wins"])
+@for_each(["B", "Con", "side b"])
 def test_a_short_word_for_the_side_with_fewer_points_is_not_read(written: str) -> None:
     """It may mean what is debated, and is asked for again, on a ballot with scores and after the judge's own ballots. A
     key or a name may contradict the scores, whatever words other fields have."""
@@ -260,7 +251,7 @@ def test_a_short_word_for_the_side_with_fewer_points_is_not_read(written: str) -
     for debate, ballot, behind, word in (
         (ROUND, BALLOT, "b", written), (AHEAD, VERDICT, "b", written), (last_due, VERDICT, "a", other)
     ):  # fmt: skip
-        claims = {"unsupported_claims": [{"seat": word.removesuffix(" wins"), "claim": "x"}]} if debate is ROUND else {}
+        claims = {"unsupported_claims": [{"seat": word, "claim": "x"}]} if debate is ROUND else {}
         with pytest.raises(BadReply, match=r"winner: the winner has fewer points, and .* may mean what is debated"):
             read(dumped(debate, ballot | claims | {"winner": word}), debate)
         for sure in (behind, f"Researcher {behind.upper()}"):
@@ -291,7 +282,7 @@ def test_words_for_no_winner_that_are_debated_are_not_read(position: str) -> Non
     """`Neither`, or `Draw`, may be a position, or say that none won: it is asked for again. The other position and the
     exact key for a tie are read."""
     debate = debating(FINAL, positions={"a": "The Greens", "b": position})
-    words = "Neither|Neither won|neither is the winner" if position == "Neither" else "Draw|the draw|Draw won|tied|Tie"
+    words = "Neither|neither" if position == "Neither" else "Draw|the draw|tied|Tie"
     for winner in words.split("|"):
         with pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
             read(dumped(debate, VERDICT | {"winner": winner}), debate)
@@ -362,6 +353,7 @@ ASKED_AGAIN = {
     "a draft after a tag in a ballot with a fault": f"{TEXT[:-1].replace('So it', 'A </think>')},}}\nOnce: {TEXT}",
     "a draft after a tag and before one": f'{{"winner": "b", "n": "So </think> it", "idea": {TEXT}, "m": "<think>.",}}',
     "only prose": "A wins, by a nose.",
+    "a winner in a sentence": dumped(FINAL, VERDICT | {"winner": "B wins"}),
     "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),
     "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),
     "a number under another key": dumped(FINAL, VERDICT | {"confidence": 0.8}),

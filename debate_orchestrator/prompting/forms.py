@@ -7,7 +7,7 @@ which fields are asked for, and no answer is lost by that. `core.reply_check.che
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -73,12 +73,8 @@ class FormQuestion(NamedTuple):
         return {"boolean": "no", "text": NOT_GIVEN}.get(self.field.kind)
 
 
-FormGenerator = Generator[FormQuestion, None, Any]
-"""Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
-
-
 def form_questions(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> list[FormQuestion]:
-    questions = _Form(shape_context, entries).object(shape, ())
+    questions, _ = _Form(shape_context, entries).object(shape, ())
     return [question._replace(titles=tuple(_titles(shape, question.field_path))) for question in questions]
 
 
@@ -92,7 +88,7 @@ def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
 
 def form_value(shape: Shape, shape_context: ShapeContext, entries: EnteredAnswers) -> dict[str, Any] | None:
     """The entries as a structured reply; None while something is missing."""
-    reply = _run(_Form(shape_context, entries).object(shape, ()))
+    _, reply = _Form(shape_context, entries).object(shape, ())
     return None if reply is _MISSING else reply
 
 
@@ -185,13 +181,15 @@ def parse_answer(question: FormQuestion, shape_context: ShapeContext, text: str)
 
 
 def has_valid_answer(question: FormQuestion, shape_context: ShapeContext, entries: EnteredAnswers) -> bool:
+    return _answer_to(question, shape_context, entries) is not _MISSING
+
+
+def _answer_to(question: FormQuestion, shape_context: ShapeContext, entries: EnteredAnswers) -> Any:
+    """The value that was entered for a question; _MISSING if there is none, or an invalid one."""
     try:
-        return (
-            question.field_path in entries
-            and parse_answer(question, shape_context, entries[question.field_path]) is not _MISSING
-        )
-    except BadReply:
-        return False
+        return parse_answer(question, shape_context, entries[question.field_path])
+    except (KeyError, BadReply):
+        return _MISSING
 
 
 def answer_text(answer: Any) -> str:
@@ -318,6 +316,9 @@ def _options(options: tuple[str, ...], text: str) -> Any:
 
 # The questions of a shape, field by field
 
+_Asked = tuple[list[FormQuestion], Any]
+"""Questions, and the value that the answers amount to, or `_MISSING` where one is still missing."""
+
 
 class _Form(NamedTuple):
     """Asks for fields by what was entered so far."""
@@ -325,124 +326,92 @@ class _Form(NamedTuple):
     shape_context: ShapeContext
     entered: EnteredAnswers
 
-    def object(self, shape: Shape, field_path: FieldPath, first: FormQuestion | None = None) -> FormGenerator:
+    def object(self, shape: Shape, field_path: FieldPath, first: FormQuestion | None = None) -> _Asked:
         """The fields of an object; of an item of a list, its `first` question is given."""
-        values: dict[str, Any] = {}
         fields = fields_asked(shape, self.shape_context)
-        siblings = _Siblings(self, fields, field_path)
-        complete = True
-        for name, field in fields.items():
-            if first is not None and first.field_path == (*field_path, name):
-                values[name] = yield from self.answered(first)
-            elif siblings.applies(field):
-                values[name] = yield from self.field(field, (*field_path, name))
-            else:
-                values[name] = empty_value(field)
-                complete = complete and siblings.is_known(field)
-            complete = complete and values[name] is not _MISSING
-        return values if complete else _MISSING
+        asked: dict[str, _Asked] = {}
 
-    def field(self, field: Field, field_path: FieldPath) -> FormGenerator:
+        def value_of(name: str) -> Any:
+            """The value of a field, after those on which it depends."""
+            if name in asked:
+                return asked[name][1]
+            asked[name] = [], None  # so that fields that depend on each other come to an end
+            field, path = fields[name], (*field_path, name)
+            siblings = {sibling: value_of(sibling) for sibling in (*field.only_if, *field.unless) if sibling in fields}
+            if first is not None and first.field_path == path:
+                asked[name] = self.answered(first)
+            elif applies(field, siblings):
+                asked[name] = self.field(field, path)
+            else:
+                asked[name] = [], _MISSING if _MISSING in siblings.values() else empty_value(field)
+            return asked[name][1]
+
+        values = {name: value_of(name) for name in fields}
+        questions = [question for name in fields for question in asked[name][0]]
+        return questions, _MISSING if _MISSING in values.values() else values
+
+    def field(self, field: Field, field_path: FieldPath) -> _Asked:
         """A field that is to be filled in. An empty list of choices will not do where it depends on other fields."""
         if field.per_issue and field.kind == "choice":
-            return (yield from self.answered(FormQuestion(field_path, field, field.about, may_be_empty=True)))
+            return self.answered(FormQuestion(field_path, field, field.about, may_be_empty=True))
         keys = field.keys(self.shape_context) or (self.shape_context.sides if field.kind == "scores" else ())
+        questions = list[FormQuestion]()
         if field.optional and (keys or field.kind == "object"):
             whether_any = FormQuestion((*field_path, WHETHER_ANY), Field(kind="boolean"), field.about)
-            answer = yield from self.answered(whether_any)
+            questions, answer = self.answered(whether_any)
             if answer is not True:
-                return None if answer is False else _MISSING
+                return questions, None if answer is False else _MISSING
         if not keys:
             must = bool(field.only_if or field.unless) and not field.optional
-            return (yield from self._one(field, field_path, must=must))
-        values = {}
+            more, value = self._one(field, field_path, must=must)
+            return [*questions, *more], value
         single = field.single.model_copy(update={"optional": False})
-        for key in keys:
-            values[key] = yield from self._one(single, (*field_path, key), must=False)
-        return _MISSING if _MISSING in values.values() else values
+        asked = {key: self._one(single, (*field_path, key), must=False) for key in keys}
+        values = {key: value for key, (_, value) in asked.items()}
+        questions += [question for of_key, _ in asked.values() for question in of_key]
+        return questions, _MISSING if _MISSING in values.values() else values
 
-    def _one(self, field: Field, field_path: FieldPath, *, must: bool) -> FormGenerator:
+    def _one(self, field: Field, field_path: FieldPath, *, must: bool) -> _Asked:
         """A field for one side, or for none; `must` says that an empty list of choices is invalid."""
         if field.kind == "object":
-            return (yield from self.object(field.fields, field_path))
+            return self.object(field.fields, field_path)
         if field.kind == "list":
-            return (yield from self._list(field, field_path))
+            return self._list(field, field_path)
         bare = field.model_copy(update={"only_if": {}, "unless": {}})
         empty = field.optional or (field.kind == "choices" and not must)
-        return (yield from self.answered(FormQuestion(field_path, bare, field.about, empty)))
+        return self.answered(FormQuestion(field_path, bare, field.about, empty))
 
-    def _list(self, field: Field, field_path: FieldPath) -> FormGenerator:
+    def _list(self, field: Field, field_path: FieldPath) -> _Asked:
         """Item after item, until the first question of one is left empty; of objects that may well begin with nothing,
         until no further one is wanted."""
-        items: list[Any] = []
+        questions, items = list[FormQuestion](), list[Any]()
         while len(items) < MAX_ITEMS:
             item_path = (*field_path, str(len(items) + 1))
             missing_count = max(0, int(field.min or 0) - len(items))
-            if not field.fields:
-                question = FormQuestion(
-                    item_path, Field(kind="text", optional=True), field.about, True, True, missing_count
-                )
-                item = yield from self.answered(question)
-                if item is None or item is _MISSING:
-                    return items if item is None else _MISSING
-            else:
-                question = self._first(field, item_path)._replace(lacking=missing_count)
-                value = _run(self.answered(question))
-                if value is None or value is False or value is _MISSING:
-                    yield question
-                    return _MISSING if value is _MISSING else items
-                if question.field_path[-1] == WHETHER_ANY:
-                    yield question
-                item = yield from self.object(field.fields, item_path, question)
-                if item is _MISSING:
-                    return _MISSING
+            question = self._first(field, item_path)._replace(lacking=missing_count)
+            _, item = self.answered(question)
+            if item is None or item is False or item is _MISSING:
+                return [*questions, question], _MISSING if item is _MISSING else items
+            if not field.fields or question.field_path[-1] == WHETHER_ANY:
+                questions.append(question)
+            if field.fields:
+                of_item, item = self.object(field.fields, item_path, question)
+                questions += of_item
+            if item is _MISSING:
+                return questions, _MISSING
             items.append(item)
-        return items
+        return questions, items
 
     def _first(self, field: Field, item_path: FieldPath) -> FormQuestion:
-        """The first question of an item in a list of objects. Leaving it empty ends the list. If its field may itself
-        be left empty, a yes-or-no question comes instead: whether there is an item."""
+        """The first question of an item of a list. Leaving it empty ends the list. If the first field of an object may
+        itself be left empty, a yes-or-no question comes instead: whether there is an item."""
+        if not field.fields:
+            return FormQuestion(item_path, Field(kind="text", optional=True), field.about, True, True)
         name, first = next(iter(fields_asked(field.fields, self.shape_context).items()), ("", field))
         if first.kind not in _ENDING_KINDS or first.optional or first.per_side or first.only_if or first.unless:
             return FormQuestion((*item_path, WHETHER_ANY), Field(kind="boolean"), field.about)
         about = "; ".join(part for part in (field.about, first.about) if part)
         return FormQuestion((*item_path, name), first, about, True, True)
 
-    def answered(self, question: FormQuestion) -> FormGenerator:
-        yield question
-        valid = has_valid_answer(question, self.shape_context, self.entered)
-        return parse_answer(question, self.shape_context, self.entered[question.field_path]) if valid else _MISSING
-
-
-def _run(generator: FormGenerator) -> Any:
-    """The return value of a generator, ignoring what it yields."""
-    while True:
-        try:
-            next(generator)
-        except StopIteration as end:
-            return end.value
-
-
-class _Siblings:
-    """The values of the fields of one object on which others depend."""
-
-    def __init__(self, form: _Form, shape: Shape, field_path: FieldPath):
-        self._form, self._shape, self._field_path = form, shape, field_path
-        self._known: dict[str, Any] = {}
-
-    def applies(self, field: Field) -> bool:
-        """Whether a field must be filled in, given what was entered in the fields beside it."""
-        return applies(field, {name: self._value(name) for name in (*field.only_if, *field.unless)})
-
-    def is_known(self, field: Field) -> bool:
-        return all(self._value(name) is not _MISSING for name in (*field.only_if, *field.unless))
-
-    def _value(self, name: str) -> Any:
-        if name not in self._shape:
-            return None
-        if name not in self._known:
-            field = self._shape[name]
-            self._known[name] = None  # so that fields that depend on each other come to an end
-            generator = self._form.field(field, (*self._field_path, name))
-            self._known[name] = _run(generator) if self.applies(field) else empty_value(field)
-        return self._known[name]
+    def answered(self, question: FormQuestion) -> _Asked:
+        return [question], _answer_to(question, self.shape_context, self.entered)
