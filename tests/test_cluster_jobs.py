@@ -14,7 +14,6 @@ from typing import Any
 import psycopg
 import pytest
 import small_tournaments
-from corpus import for_each
 from postgres import Postgres
 from procrastinate import App
 from procrastinate.exceptions import ConnectorException
@@ -193,48 +192,6 @@ def test_a_job_that_was_given_to_another_worker() -> None:
     assert "(“cannot execute UPDATE in a read-only transaction”)" in notices[-1]
 
 
-def test_the_debate_of_a_job() -> None:
-    """A job that this program made names its debate, not one in the queue of another tournament."""
-    made_here = jobs._job("t", "d", 1)
-    assert jobs._debate_of(made_here.task_name, made_here.queue, made_here.task_kwargs) == "d"
-    for tournament_id, debate_id, found in (("t", "x" * 1_000, "x" * 1_000), ("u", "d", None)):
-        arguments = {"tournament": tournament_id, "debate": debate_id}
-        assert jobs._debate_of("run_debate", "debates-t", arguments) == found
-
-
-@for_each(
-    [
-        ({}, "run_debate"),
-        ({"tournament": "t"}, "run_debate"),
-        ({"debate": "d"}, "run_debate"),
-        ({"tournament": ["t"], "debate": "d"}, "run_debate"),
-        ({"tournament": "t", "debate": ["d"]}, "run_debate"),
-        ({"tournament": "t", "debate": "x" * 1_001}, "run_debate"),
-        ({"tournament": "t", "debate": "d"}, "another"),
-    ]
-)
-def test_a_job_that_names_no_debate(arguments: dict[str, Any], task: str) -> None:
-    """A job with other arguments or of another task names none, whatever its queue is."""
-    assert jobs._debate_of(task, "debates-t", arguments) is None
-    assert jobs._debate_of(task, f"debates-{arguments.get('tournament')}", arguments) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "arguments"),
-    [
-        ('{"debate": "d"}', {"debate": "d"}),
-        ("[1]", {}),
-        ('"text"', {}),
-        (f'{{"debate": {"9" * 5_000}}}', {}),
-        (f'{{"debate": {"[" * 3_000}{"]" * 3_000}}}', {}),
-    ],
-    ids=["object", "list", "text", "digits", "depth"],
-)
-def test_the_arguments_of_a_job(text: str, arguments: dict[str, Any]) -> None:
-    """What is not an object, or can't be read, counts as no arguments."""
-    assert database_module.job_arguments(text) == arguments
-
-
 def test_runs_that_share_a_folder_share_its_note(postgres_server: Postgres, database: str, here: Path) -> None:
     """Runs that begin at once write one note. It stays while a later one may still queue debates, and the last one to
     end may find it gone."""
@@ -340,7 +297,7 @@ def test_a_debate_that_went_on_alone_is_not_queued(
             alone.close()
             await run.upload()
             assert run.unusable == {}, "the lock is free"
-            return await jobs.count_unfinished(stored, run.id), bytes(stored_lines)
+            return (await jobs.count_queue(stored, run.id)).unfinished, bytes(stored_lines)
 
     with alone:
         assert asyncio.run(play()) == (0, journal.read_bytes())

@@ -28,8 +28,10 @@ from debate_orchestrator.tournament.cluster import shared
 from debate_orchestrator.tournament.cluster import worker as worker_module
 from debate_orchestrator.tournament.cluster.coordinator import Coordinator
 from debate_orchestrator.tournament.cluster.database import Database, open_database
+from debate_orchestrator.tournament.cluster.jobs import QueueCounts, enqueue
 from debate_orchestrator.tournament.cluster.shared import BudgetedProvider, ClusterBudget
 from debate_orchestrator.tournament.cluster.worker import _TAKE_OVER, Worker
+from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.util.errors import BadFile, OverBudget, PermanentFailure, TransientError
 
 MODEL = "anthropic:m"
@@ -66,12 +68,18 @@ async def begun(
     return provider
 
 
+async def ended(budget: ClusterBudget) -> None:
+    """Returns once all that waits is counted."""
+    if budget.counting is not None:
+        await budget.counting
+
+
 async def answered(budget: ClusterBudget, outcome: float | BaseException) -> None:
     """A call that has ended, and whose end is counted."""
     provider = await begun(budget, outcome=outcome)
     with suppress(PermanentFailure, TransientError, asyncio.CancelledError):
         await provider.reply(made("t"), lambda text: None)
-    await asyncio.gather(*budget.ending_calls)
+    await ended(budget)
 
 
 async def counted(database: Database) -> tuple[Any, ...]:
@@ -122,7 +130,7 @@ def test_two_workers_see_the_same_room(postgres_server: Postgres, database: str)
             for provider in providers:
                 if isinstance(provider, BudgetedProvider):
                     provider.release(made("t"))
-            await asyncio.gather(*budgets[0].ending_calls, *budgets[1].ending_calls)
+            await asyncio.gather(*map(ended, budgets))
             rows.append(await counted(first))
             await first.execute("UPDATE tournaments SET max_cost = 9")
             broken_off = TransientError("HTTP 502", partial=BROKEN_OFF)
@@ -174,7 +182,7 @@ def test_calls_that_wait_for_the_row_of_their_tournament(postgres_server: Postgr
             rows, transactions = [await counted(stored)], (await stored.rows("SELECT txid_current()"))[0][0]
             for provider in admitted:
                 provider.release(made("t"))
-            await asyncio.gather(*budget.ending_calls)
+            await ended(budget)
             transactions -= (await stored.rows("SELECT txid_current()"))[0][0]
             assert -transactions < calls / 2
             return [*rows, await counted(stored)]
@@ -208,7 +216,7 @@ def test_a_lost_commit_counts_once(postgres_server: Postgres, database: str) -> 
             lose_next_answer(stored)
             with pytest.raises(TransientError):
                 await provider.reply(made("t"), lambda text: None)
-            await asyncio.gather(*budget.ending_calls)
+            await ended(budget)
             return [*rows, await counted(stored)]
 
     assert asyncio.run(play()) == [(PRICE, 1, 0, 1), (0.0, 1, 1, 0)]
@@ -250,7 +258,7 @@ def test_a_call_that_is_cancelled_as_it_begins(
             rows = [await counted(stored)]
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-            await asyncio.gather(*budget.ending_calls)
+            await ended(budget)
             return [*rows, await counted(stored)]
 
     assert asyncio.run(play()) == [(PRICE, 1, 0, 1), (0.0, 0, 0, 0)]
@@ -276,49 +284,43 @@ def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, he
     assert asyncio.run(play()) == [(2, 0, 2 * PRICE), (1, 0, 2 * PRICE)]
 
 
-def test_rows_that_can_not_be_read(postgres_server: Postgres, database: str, here: Path) -> None:
-    """A row of a debate that holds what no worker writes is reported in a sentence, once, and counts as unusable; the
-    other rows are read. A row that is of no debate of the tournament counts for nothing."""
-    held = small_tournaments.tournament(topics=1)
-    good, *others = (scheduled.id for scheduled in held.schedule)
-    columns = ["why = '{NULL}'", "cost = -1e308", "cost = 'NaN'", "cost = 'Infinity'", "status = 'won'"]
-    notices: list[str] = []
+NEVER_WRITTEN = {
+    "tournaments": ("spent = 'NaN'", "spent = -1", "max_cost = 'Infinity'"),
+    "journals": ("cost = 'NaN'", "status = 'won'", "why = '{NULL}'"),
+    "procrastinate_jobs": [f"scheduled_at = '{time}'" for time in ("infinity", "-infinity", "2100-01-01")],
+}
+
+
+def test_rows_that_could_not_be_read(postgres_server: Postgres, database: str) -> None:
+    """The database itself refuses values that this program never writes, whoever is to write them."""
+
+    async def play() -> None:
+        async with tournament(postgres_server.url(database), PRICE) as stored:
+            await stored.execute("INSERT INTO journals (tournament, debate) VALUES ('t', 'd')")
+            await enqueue(stored, "t", [("d", True)])
+            for table, values in NEVER_WRITTEN.items():
+                for value in values:
+                    with pytest.raises(BadFile, match="violates check constraint"):
+                        await stored.execute(f"UPDATE {table} SET {value}")
+
+    asyncio.run(play())
+
+
+def test_a_debate_of_another_tournament(postgres_server: Postgres, database: str, here: Path) -> None:
+    """A row that is of no debate of the tournament counts for nothing."""
 
     async def play() -> Coordinator:
-        async with open_database(postgres_server.url(database), notices.append) as stored:
-            run = Coordinator(stored, held)
+        async with open_database(postgres_server.url(database), print) as stored:
+            run = Coordinator(stored, small_tournaments.tournament(topics=1))
             await run.upload()
-            insert = "INSERT INTO journals (tournament, debate, status) VALUES (%(id)s, %(debate)s, 'complete')"
-            for debate_id in (good, *others, "no debate of it"):
+            for debate_id in (run.tournament.schedule[0].id, "no debate of it"):
+                insert = "INSERT INTO journals (tournament, debate, status) VALUES (%(id)s, %(debate)s, 'complete')"
                 await stored.execute(insert, id=run.id, debate=debate_id)
-            for debate_id, column in zip(others, columns, strict=True):
-                await stored.execute(f"UPDATE journals SET {column} WHERE debate = %(debate)s", debate=debate_id)
-            for _ in range(2):
-                await run._read_progress()
+            await run._read_progress()
             return run
 
     run = asyncio.run(play())
-
-    assert [run.statuses[debate_id].status for debate_id in (good, *others)] == ["complete"] + ["unusable"] * 5
-    assert (run.numbers.complete, run.numbers.unusable) == (1, 5)
-    reasons = ["why is None", "cost is -1e+308", "cost is nan", "cost is inf", "status is 'won'"]
-    sentences = [f"{debate_id}: the row can't be read ({why})" for debate_id, why in zip(others, reasons, strict=True)]
-    assert sorted(notices) == sorted(problem for debate_id in others for problem in run.statuses[debate_id].why)
-    assert all(sentence in "".join(notices) for sentence in sentences)
-
-
-@pytest.mark.parametrize("change", ["spent = 'NaN'", "spent = 'Infinity'", "spent = -1", "max_cost = -1e308"])
-def test_a_cap_that_can_not_be_read(postgres_server: Postgres, database: str, change: str) -> None:
-    """Where the costs of a tournament are not an amount of money, no call is begun."""
-
-    async def play() -> tuple[Any, ...]:
-        async with tournament(postgres_server.url(database), 10 * PRICE) as stored:
-            await stored.execute(f"UPDATE tournaments SET {change}")
-            with pytest.raises(BadFile, match=f": t: the row can't be read \\({change.split(maxsplit=1)[0]} is "):
-                await begun(ClusterBudget(stored, "t"))
-            return (await counted(stored))[1:]
-
-    assert asyncio.run(play()) == (0, 0, 0)
+    assert run.statuses.keys() == {run.tournament.schedule[0].id} and run.numbers.complete == 1
 
 
 def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +334,7 @@ def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monke
                 providers.append(await begun(budget))
             for provider in providers:
                 provider.release(made("t"))
-                await asyncio.gather(*budget.ending_calls)
+                await ended(budget)
             spent = (await counted(stored))[0]
             assert isinstance(spent, float)
             return spent
@@ -341,20 +343,20 @@ def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monke
 
 
 def test_a_tournament_that_was_removed(postgres_server: Postgres, database: str) -> None:
-    """A worker that reads the spec of a tournament which another has just removed says so, and goes on."""
+    """A worker that is to read a tournament which another has just removed says so, and goes on."""
+    said: list[str] = []
 
-    async def play() -> tuple[Any, list[str]]:
-        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
-            return await Worker(stored, lambda held: [], concurrency=1)._load("gone")
+    async def play() -> list[str]:
+        async with open_database(postgres_server.url(database), print) as stored:
+            return await Worker(stored, lambda held: [], concurrency=1, notify=said.append)._begin("gone")
 
-    held, (problem,) = asyncio.run(play())
-    assert held is None and "The tournament “gone” in " in problem and "can't be read (there is none)" in problem
+    assert asyncio.run(play())[0].endswith("was removed.") and said[0].startswith("No debates of “gone” are taken: ")
 
 
 def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the database is away just as a worker stops to take the debates of a tournament, it takes no more of them,
     and all of its tasks have ended when it has."""
-    open_tournaments, taken = [("t", "tag", 1)], []
+    open_tournaments, taken = [("t",)], []
 
     async def take(*_: object) -> None:
         taken.append(asyncio.current_task())
@@ -365,20 +367,21 @@ def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatc
             worker.stop()
             raise psycopg.OperationalError("the connection was lost") from None
 
-    async def rows(*_: object) -> list[tuple[Any, ...]]:
-        return [*open_tournaments]
+    async def rows(query: str, **_: object) -> list[tuple[Any, ...]]:
+        return [("tag", 1, False)] if query == worker_module._LATEST else [*open_tournaments]
 
-    async def nothing(*_: object) -> int:
-        return 0
+    async def nothing(*_: object) -> QueueCounts:
+        return QueueCounts(0, 0, 0)
 
     monkeypatch.setattr(worker_module, "_POLL_SECONDS", 0.01)
     monkeypatch.setattr(worker_module, "take_debates", take)
-    for name in ("requeue_stalled", "count_unfinished", "count_workers"):
+    for name in ("requeue_stalled", "count_queue"):
         monkeypatch.setattr(worker_module, name, nothing)
     stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", lambda sentence: None)
     monkeypatch.setattr(stored, "rows", rows)
     worker = Worker(stored, lambda held: [], concurrency=1)
-    monkeypatch.setattr(worker, "_load", AsyncMock(return_value=(None, [])))
+    loaded = small_tournaments.spec()
+    monkeypatch.setattr(worker, "_load", AsyncMock(return_value=(Tournament.from_spec("t", loaded), [])))
 
     async def play() -> set[asyncio.Task[Any]]:
         await asyncio.wait_for(worker.work(), 30)
@@ -435,8 +438,10 @@ def test_a_name_in_the_database_is_quoted(monkeypatch: pytest.MonkeyPatch) -> No
     notices: list[str] = []
     stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", notices.append)
     worker = Worker(stored, lambda held: [], concurrency=1, notify=notices.append)
+    tag = "demo: none here.” 12 debates completed here"
+    monkeypatch.setattr(stored, "rows", AsyncMock(return_value=[(tag, 1, False)]))
     monkeypatch.setattr(worker, "_load", AsyncMock(return_value=(None, ["No key."])))
-    asyncio.run(worker._begin("t", "demo: none here.” 12 debates completed here", 1))
+    asyncio.run(worker._begin("t"))
 
     assert notices == ["No debates of “demo: none here.' 12 debates completed here” are taken: No key."]
 

@@ -12,12 +12,12 @@ from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.tournament.rate_limits import (
     FIRST_CONCURRENCY,
-    Amounts,
     Bucket,
     Gate,
     LimitedProvider,
     Limiter,
     Limiters,
+    amounts_of,
     read_rates,
 )
 from debate_orchestrator.tournament.spec import RateLimits
@@ -170,7 +170,7 @@ def test_a_long_pause_pauses_the_debate(after: str, waits: bool) -> None:
 
     async def admit() -> bool:
         asyncio.get_running_loop().call_later(0.05, stop.set)
-        return await gate.acquire(Amounts(1, 1), "1.opening.a", stop)
+        return await gate.acquire(amounts_of(1, 1), "1.opening.a", stop)
 
     if waits:
         assert not asyncio.run(admit())

@@ -71,11 +71,14 @@ class Tournament(NamedTuple):
     folder: str
     spec: TournamentSpec
     schedule: tuple[ScheduledDebate, ...]
+    debates: dict[str, ScheduledDebate]
+    """The schedule by the ids of its debates."""
     topics: dict[str, Topic]
 
     @classmethod
     def from_spec(cls, folder: str, spec: TournamentSpec) -> Tournament:
-        return cls(folder, spec, make_schedule(spec), {topic.id: topic for topic in spec.topics})
+        schedule, topics = make_schedule(spec), {topic.id: topic for topic in spec.topics}
+        return cls(folder, spec, schedule, {scheduled.id: scheduled for scheduled in schedule}, topics)
 
     def journal_path(self, debate_id: str) -> str:
         return os.path.join(self.folder, DEBATES, f"{debate_id}{JOURNAL}")

@@ -11,7 +11,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Literal, NamedTuple, get_args
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.engine.budget import expected_tokens
@@ -19,7 +18,6 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import OnPiece, Provider
-from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.tournament.spec import RateLimits, TournamentSpec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import Paused
@@ -33,8 +31,6 @@ MAX_PAUSE = 3600.0
 _THROTTLED = (429, 503, 529)
 _POLL_SECONDS = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
-_Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
-_KINDS: tuple[_Kind, ...] = get_args(_Kind)
 _HEADERS = {
     "requests": ("anthropic-ratelimit-requests-{}", "x-ratelimit-{}-requests"),
     "input_tokens": ("anthropic-ratelimit-input-tokens-{}",),
@@ -79,7 +75,7 @@ class Limiter:
         self._limits, self._clock = limits, clock
         now = clock()
         self._configured: dict[str, Bucket] = {}
-        for name in _KINDS:
+        for name in _HEADERS:
             if (per_minute := getattr(limits, name)) is not None:
                 self._configured[name] = Bucket(per_minute, now)
         self._stated = dict[str, Bucket]()
@@ -170,18 +166,10 @@ def _count(text: str | None) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 13 else None
 
 
-class Amounts(NamedTuple):
-    """The amount that a call takes from allowances, in tokens."""
-
-    input_tokens: int
-    output_tokens: int
-
-    def by_kind(self, requests: int = 1) -> dict[str, float]:
-        return {"requests": requests, **self._asdict(), "tokens": sum(self)}
-
-    def beyond(self, expected: Amounts) -> dict[str, float]:
-        """The amount that a call took beyond the expected one; it may be negative."""
-        return Amounts(self.input_tokens - expected[0], self.output_tokens - expected[1]).by_kind(requests=0)
+def amounts_of(input_tokens: int, output_tokens: int) -> dict[str, float]:
+    """The amounts that a call takes from allowances, by kind."""
+    tokens = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+    return {"requests": 1, **tokens, "tokens": input_tokens + output_tokens}
 
 
 class Gate:
@@ -192,7 +180,7 @@ class Gate:
         self._limiters, self._order = limiters, asyncio.Lock()
         self._max_delay = max(retry_for, _MAX_BACKOFF)
 
-    async def acquire(self, call: Amounts, turn: str, stop: asyncio.Event) -> bool:
+    async def acquire(self, amounts: Mapping[str, float], turn: str, stop: asyncio.Event) -> bool:
         """Waits for room for the call, and takes it; False if `stop` is set first. Raises Paused if that takes too
         long."""
         async with self._order:
@@ -203,7 +191,7 @@ class Gate:
                     raise Paused(f"{problem}{self._max_delay:,.0f} s.", hint="the same command later")
                 if not seconds and all(limiter.has_room() for limiter in self._limiters):
                     for limiter in self._limiters:
-                        limiter.begin_call(call.by_kind())
+                        limiter.begin_call(amounts)
                     return True
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), min(seconds or 0.01, _POLL_SECONDS))
@@ -213,13 +201,14 @@ class Gate:
         """Passes a response on to the limiter of its model, of which alone it says something."""
         self._limiters[-1].on_response(status, headers)
 
-    def end_call(self, call: Amounts, usage: Usage | None) -> None:
-        """Gives the room of a call back, and sets right what was expected; None if it is unknown."""
+    def end_call(self, expected: Mapping[str, float], usage: Usage | None) -> None:
+        """Gives the room of a call back, and sets right what was expected of it; None if its usage is unknown."""
         for limiter in self._limiters:
             limiter.end_call()
             if usage is not None and usage.output:
                 input_tokens = usage.uncached_input + usage.cache_write_5m + usage.cache_write_1h
-                limiter.correct(Amounts(input_tokens, usage.output).beyond(call))
+                taken = amounts_of(input_tokens, usage.output)
+                limiter.correct({name: amount - expected[name] for name, amount in taken.items()})
 
 
 class Limiters:
@@ -255,30 +244,33 @@ class Limiters:
         return self._gates[model]
 
     def wrap_providers(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
-        """The providers of a debate, those that call a server or a program after their limits."""
-        wrapped: dict[int, Provider] = {}
-        for provider in providers.values():
-            if model_spec.is_called(provider.name) and provider_entry(provider.name) is not None:
-                wrapped[id(provider)] = LimitedProvider(provider, self.gate(provider.name))
-        return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
+        """The providers of a debate, those that call a model or a program after their limits."""
+        return wrap_called(providers, lambda provider: LimitedProvider(provider, self.gate(provider.name)))
 
     @property
     def throttled(self) -> int:
         return sum(limiter.throttled for limiter in self._limiters.values())
 
 
+def wrap_called(providers: Mapping[str, Provider], wrap: Callable[[Provider], Provider]) -> dict[str, Provider]:
+    """The providers of a debate by seat, with each that calls a model or a program wrapped."""
+    called = {id(provider): provider for provider in providers.values() if model_spec.is_called(provider.name)}
+    wrapped = {key: wrap(provider) for key, provider in called.items()}
+    return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
+
+
 class LimitedProvider(Provider):
     def __init__(self, provider: Provider, gate: Gate):
         self.name, self.caches = provider.name, provider.caches
         self._provider, self._gate = provider, gate
-        self._admitted: dict[str, Amounts] = {}
+        self._admitted: dict[str, dict[str, float]] = {}
         """Turn id to what its call is expected to take. A turn has one call at a time."""
 
     async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
-        call = Amounts(*expected_tokens(brief))
-        if not await self._gate.acquire(call, brief.turn_id, stop):
+        amounts = amounts_of(*expected_tokens(brief))
+        if not await self._gate.acquire(amounts, brief.turn_id, stop):
             return False
-        self._admitted[brief.turn_id] = call
+        self._admitted[brief.turn_id] = amounts
         return True
 
     def release(self, brief: Brief) -> None:
@@ -296,8 +288,8 @@ class LimitedProvider(Provider):
             self._end(brief.turn_id, usage)
 
     def _end(self, turn: str, usage: Usage | None) -> None:
-        if (call := self._admitted.pop(turn, None)) is not None:
-            self._gate.end_call(call, usage)
+        if (expected := self._admitted.pop(turn, None)) is not None:
+            self._gate.end_call(expected, usage)
 
     async def close(self) -> None:
         await self._provider.close()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -172,6 +172,7 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], lis
     vl_convert, plots, problems = library(), list[Plot](), list[str]()
     tables_by_name = {table.name: table for table in tables}
     entries = yaml.load((Path(__file__).parent / "plots.yaml").read_text(encoding="utf-8"))
+    parts = entries.pop("parts")
     for name, entry in entries.items():
         table = tables_by_name[entry["table"]]
         rows, is_cut = _rows(table, entry["needs"], order)
@@ -181,7 +182,9 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], lis
         by_strength = [label for label in map(_label, order) if label in names]
         by_strength += sorted(names.difference(by_strength))
         values = [{key: _label(cell) if isinstance(cell, str) else cell for key, cell in row.items()} for row in rows]
-        plot_spec = {**_BASE_PLOT, **_with_order(entry["spec"], by_strength), "data": {"values": values}}
+        words = {**entry.get("words", {}), "BY STRENGTH": by_strength}
+        parts_of_spec = _filled({**parts.get(entry.get("like"), {}), **entry.get("spec", {})}, words)
+        plot_spec = {**_BASE_PLOT, **parts_of_spec, "data": {"values": values}}
         how_to_read = f"{entry['how']} {table.about}{f' The first {_MAX_SHOWN} are shown.' if is_cut else ''}"
         try:
             svg = vl_convert.vegalite_to_svg(plot_spec)
@@ -217,10 +220,10 @@ def _label(name: str) -> str:
     return text if len(text) <= _MAX_LABEL else f"{text[:_MAX_LABEL]}... ({sha256(text.encode()).hexdigest()[:8]})"
 
 
-def _with_order(part: Any, by_strength: list[str]) -> Any:
-    """A part of a plot's Vega-Lite spec, with names in place of BY STRENGTH."""
+def _filled(part: Any, words: Mapping[str, Any]) -> Any:
+    """A part of a plot's Vega-Lite spec, with values in the place of words."""
     if isinstance(part, dict):
-        return {key: _with_order(value, by_strength) for key, value in part.items()}
+        return {key: _filled(value, words) for key, value in part.items()}
     if isinstance(part, list):
-        return [_with_order(value, by_strength) for value in part]
-    return by_strength if part == "BY STRENGTH" else part
+        return [_filled(value, words) for value in part]
+    return words.get(part, part) if isinstance(part, str) else part

@@ -83,6 +83,18 @@ def count_completed(statuses: Iterable[DebateStatus]) -> int:
     return sum(debate_status.is_complete for debate_status in statuses)
 
 
+def status_counts(statuses: Iterable[DebateStatus]) -> dict[str, int]:
+    """The numbers of debates, by the fields of `RunCounts`."""
+    kinds = Counter(debate_status.status for debate_status in statuses)
+    return {
+        "complete": kinds["complete"] + kinds["undecided"],
+        "undecided": kinds["undecided"],
+        "running": kinds["running"],
+        "stopped": kinds["stopped"],
+        "unusable": kinds["unusable"] + kinds["locked"],
+    }
+
+
 class RunCounts(NamedTuple):
     """The progress of a run for `--json` and `--events`."""
 
@@ -104,6 +116,30 @@ class RunCounts(NamedTuple):
     seconds_left: int | None = None
     workers: int | None = None
     """The workers that run debates; None if this process does."""
+
+    @classmethod
+    def of(
+        cls,
+        debates: int,
+        statuses: Iterable[DebateStatus],
+        *,
+        seconds: float,
+        completed: int,
+        calls: int,
+        **more: Any,
+    ) -> RunCounts:
+        """The progress of a run that has taken so many `seconds`, completed so many debates and made so many calls."""
+        standing = status_counts(statuses)
+        left = debates - standing["complete"] - standing["unusable"]
+        return cls(
+            debates,
+            **standing,
+            calls=calls,
+            calls_per_minute=round(calls * 60 / max(1.0, seconds), 1),
+            seconds=round(seconds, 1),
+            seconds_left=round(seconds / completed * left) if completed else None,
+            **more,
+        )
 
     def json(self) -> dict[str, Any]:
         """The numbers as plain data; `workers` if there are any."""

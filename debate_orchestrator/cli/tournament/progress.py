@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
@@ -70,25 +70,17 @@ class Progress:
         return [f"  {scheduled.topic_id}: {outcome(scheduled, status)}" for scheduled, status in self.last]
 
     def numbers(self, run: TournamentRun) -> RunCounts:
-        counts = Counter(debate_status.status for debate_status in run.statuses.values())
-        debates_left = counts["waiting"] + counts["running"] + counts["stopped"]
-        seconds = time.monotonic() - self._began
-        return RunCounts(
-            debates=len(run.statuses),
-            complete=counts["complete"] + counts["undecided"],
-            undecided=counts["undecided"],
-            running=counts["running"],
-            stopped=counts["stopped"],
-            unusable=counts["unusable"] + counts["locked"],
+        return RunCounts.of(
+            len(run.statuses),
+            run.statuses.values(),
+            seconds=time.monotonic() - self._began,
+            completed=self.completed,
             calls=self.calls,
             in_flight=self.in_flight,
             failed_calls=self.failed_calls,
             throttled=run.limiters.throttled,
-            calls_per_minute=round(self.rate(), 1),
             usd=round(run.budget.committed_cost(), 6),
             max_cost=run.budget.max_cost,
-            seconds=round(seconds, 1),
-            seconds_left=round(seconds / self.completed * debates_left) if self.completed else None,
         )
 
 

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import os
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -209,6 +208,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.coordinator import Coordinator
     from debate_orchestrator.tournament.cluster.database import open_database
+    from debate_orchestrator.tournament.run import status_counts
 
     def on_fetched(debate_id: str) -> None:
         if arguments.events:
@@ -245,10 +245,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
             status = "unusable" if stored.status == "unusable" else local_status.status
             run.statuses[debate_id] = local_status._replace(status=status, why=stored.why or local_status.why)
     run.statuses.update(coordinator.unusable)
-    counts = Counter(debate_status.status for debate_status in run.statuses.values())
-    final = {"complete": counts["complete"] + counts["undecided"], "undecided": counts["undecided"], "running": 0}
-    final["unusable"] = counts["unusable"] + counts["locked"]
-    return coordinator.numbers._replace(**final), interrupted
+    return coordinator.numbers._replace(**{**status_counts(run.statuses.values()), "running": 0}), interrupted
 
 
 def _print_event(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:

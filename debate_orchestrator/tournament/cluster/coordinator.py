@@ -13,7 +13,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, NamedTuple
 
 from debate_orchestrator.storage.files import take_lock, write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
@@ -30,14 +29,12 @@ from debate_orchestrator.tournament.cluster.database import (
     RETRY_SECONDS,
     Database,
     fetch_rows,
-    first_row,
     out_of_reach,
 )
-from debate_orchestrator.tournament.cluster.jobs import count_unfinished, count_workers, enqueue
-from debate_orchestrator.tournament.cluster.shared import append_lines
+from debate_orchestrator.tournament.cluster.jobs import count_queue, enqueue
+from debate_orchestrator.tournament.cluster.shared import append_lines, record_status
 from debate_orchestrator.tournament.folder import Tournament, identity, is_begun, spec_data, spec_from_text
 from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.rows import Dollars
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun, count_completed, unusable
 from debate_orchestrator.util.coroutines import in_own_thread
 from debate_orchestrator.util.data import name_of, read_regular
@@ -60,37 +57,16 @@ ON CONFLICT (id) DO UPDATE SET pass = tournaments.pass + 1,
 RETURNING pass
 """
 _LATEST_PASS = "SELECT pass FROM tournaments WHERE id = %(id)s"
-_UPLOAD = """
-INSERT INTO journals (tournament, debate, status, winner, cost)
-VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s)
-ON CONFLICT (tournament, debate) DO UPDATE SET status = excluded.status, winner = excluded.winner, cost = excluded.cost
-"""
 _LINES = """
 SELECT debate, count(*), coalesce(max(n), 0) FROM lines WHERE tournament = %(id)s GROUP BY debate
 """
 _JOURNAL = "SELECT string_agg(line, '' ORDER BY n) FROM lines WHERE tournament = %(id)s AND debate = %(debate)s"
-_STATUSES = """
-SELECT debate, coalesce(status, 'stopped'), winner, cost, why, permanent FROM journals WHERE tournament = %(id)s
-"""
+_STATUSES = "SELECT debate, status, winner, cost, why, permanent FROM journals WHERE tournament = %(id)s"
 _COUNTS = """
-SELECT calls, failed_calls, spent, max_cost, (SELECT count(*) FROM calls WHERE tournament = tournaments.id),
-    (SELECT count(*) FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status = 'doing')
+SELECT calls, failed_calls, spent, max_cost, (SELECT count(*) FROM calls WHERE tournament = tournaments.id)
 FROM tournaments WHERE id = %(id)s
 """
 _COST = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
-
-
-class _Counts(NamedTuple):
-    calls: int
-    failed_calls: int
-    spent: Dollars
-    max_cost: Dollars | None
-    in_flight: int
-    running: int
-
-
-class _Cost(NamedTuple):
-    cost: Dollars
 
 
 class Coordinator:
@@ -109,7 +85,6 @@ class Coordinator:
         self._retry_undecided, self._on_fetched = retry_undecided, on_fetched
         self._pass: int | None = None
         """The latest pass that this run has begun."""
-        self._scheduled = {scheduled.id: scheduled for scheduled in tournament.schedule}
         self._local = TournamentRun(tournament)
         """The statuses of the journals in the folder."""
         self._has_uploaded = False
@@ -121,7 +96,8 @@ class Coordinator:
         self.unusable: dict[str, DebateStatus] = {}
         """Debates whose journals can't be uploaded or fetched, and which are not queued."""
         self._began = time.monotonic()
-        self._start_counts: RunCounts | None = None
+        self._start: tuple[int, int, int] | None = None
+        """The calls, failed calls and complete debates of the tournament when this run began."""
         self.numbers = RunCounts(len(tournament.schedule), max_cost=tournament.spec.max_cost, workers=0)
 
     async def upload(self) -> None:
@@ -237,13 +213,12 @@ class Coordinator:
         return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
 
     async def _upload_lines(self, debate_id: str, stored_count: int) -> None:
-        lines, names, name = self._lines(debate_id), {"id": self.id, "debate": debate_id}, self._name_of(debate_id)
+        lines, names = self._lines(debate_id), {"id": self.id, "debate": debate_id}
         local = self._local.statuses[debate_id]
         async with self.database.transaction() as connection:
-            spent = 0.0
-            if stored_count:
-                (spent,) = first_row(_Cost, await fetch_rows(connection, _COST, **names), name)
-            await connection.execute(_UPLOAD.encode(), {**names, **local._asdict()})
+            spent = sum(cost for (cost,) in await fetch_rows(connection, _COST, **names))
+            await record_status(connection, self.id, debate_id, local)
+            name = f"{self.database.address}: {debate_id}"
             await append_lines(connection, self.id, debate_id, stored_count, lines[stored_count:], name)
             update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
             await connection.execute(update, {"id": self.id, "cost": max(0.0, local.cost - spent)})
@@ -269,15 +244,15 @@ class Coordinator:
         async with self._note_kept():
             ((latest_pass,),) = await self.database.rows(_LATEST_PASS, id=self.id)
             is_over = latest_pass == self._pass or not self._pending(include_stopped=True)
-            unfinished = await count_unfinished(self.database, self.id)
-            if is_over and not unfinished and not self.unusable.keys() & self.statuses.keys():
+            queue = await count_queue(self.database, self.id)
+            if is_over and not queue.unfinished and not self.unusable.keys() & self.statuses.keys():
                 remove_note(self.tournament.folder)
 
     def _pending(self, *, include_stopped: bool) -> list[tuple[str, bool]]:
         """The debates that are left and not unusable, and whether each has begun; with `include_stopped` those too that
         stopped for good."""
         debates = []
-        for debate_id in self._scheduled:
+        for debate_id in self.tournament.debates:
             stored = self.statuses.get(debate_id, DebateStatus("waiting"))
             is_left = not stored.is_complete and (include_stopped or not stored.permanent)
             is_retried = stored.status == "undecided" and self._retry_undecided and include_stopped
@@ -292,7 +267,7 @@ class Coordinator:
                 await self._read_progress()
                 complete = {debate_id for debate_id, stored in self.statuses.items() if stored.is_complete}
                 await self.fetch(sorted(complete - self._local_line_counts.keys() - self.unusable.keys()))
-                if not await count_unfinished(self.database, self.id):
+                if not (await count_queue(self.database, self.id)).unfinished:
                     return
                 self.database.note_reached()
             except out_of_reach() as error:
@@ -301,45 +276,27 @@ class Coordinator:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _read_progress(self) -> None:
-        for debate_id, *columns in await self.database.rows(_STATUSES, id=self.id):
-            if debate_id in self._scheduled:
-                self.statuses[debate_id] = self._status(debate_id, columns)
-        counts = first_row(_Counts, await self.database.rows(_COUNTS, id=self.id), self._name_of("this tournament"))
-        kinds = [debate_status.status for debate_status in self.statuses.values()]
-        seconds, finished_count = time.monotonic() - self._began, count_completed(self.statuses.values())
-        self._start_counts = self._start_counts or RunCounts(
-            0, complete=finished_count, calls=counts.calls, failed_calls=counts.failed_calls
+        for debate_id, status, winner, cost, why, permanent in await self.database.rows(_STATUSES, id=self.id):
+            if debate_id in self.tournament.debates:
+                self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), permanent)
+        ((calls, failed_calls, spent, max_cost, in_flight),) = await self.database.rows(_COUNTS, id=self.id)
+        queue, completed = await count_queue(self.database, self.id), count_completed(self.statuses.values())
+        self._start = self._start or (calls, failed_calls, completed)
+        calls_before, failed_before, completed_before = self._start
+        numbers = RunCounts.of(
+            len(self.tournament.schedule),
+            self.statuses.values(),
+            seconds=time.monotonic() - self._began,
+            completed=completed - completed_before,
+            calls=calls - calls_before,
+            in_flight=in_flight,
+            failed_calls=failed_calls - failed_before,
+            usd=round(spent, 6),
+            max_cost=max_cost,
+            workers=queue.workers,
         )
-        calls = counts.calls - self._start_counts.calls
-        completed_here = finished_count - self._start_counts.complete
-        debates_left = self.numbers.debates - finished_count
-        self.numbers = self.numbers._replace(
-            complete=finished_count,
-            undecided=kinds.count("undecided"),
-            running=counts.running,
-            stopped=max(0, kinds.count("stopped") - counts.running),
-            unusable=kinds.count("unusable"),
-            calls=calls,
-            in_flight=counts.in_flight,
-            failed_calls=counts.failed_calls - self._start_counts.failed_calls,
-            calls_per_minute=round(calls * 60 / max(1.0, seconds), 1),
-            usd=round(counts.spent, 6),
-            max_cost=counts.max_cost,
-            seconds=round(seconds, 1),
-            seconds_left=round(seconds / completed_here * debates_left) if completed_here else None,
-            workers=await count_workers(self.database, self.id),
-        )
-
-    def _status(self, debate_id: str, columns: list[Any]) -> DebateStatus:
-        """The status of a debate from its row. One that can't be read is reported the first time: a worker looks at the
-        debate then, and writes the row again."""
-        try:
-            return first_row(DebateStatus, [columns], self._name_of(debate_id))
-        except BadFile as error:
-            debate_status = unusable(error, DebateStatus("stopped"))
-            if self.statuses.get(debate_id) != debate_status:
-                self.database.notify(error.problems[0])
-            return debate_status
+        # A debate that a worker runs has the status in which the last one left it.
+        self.numbers = numbers._replace(running=queue.running, stopped=max(0, numbers.stopped - queue.running))
 
     async def fetch_all(self) -> None:
         """Fetches every journal of which the database has more than the folder."""
@@ -350,7 +307,9 @@ class Coordinator:
     async def fetch(self, debates: list[str]) -> None:
         """Fetches journals. What can't be fetched is in `unusable`."""
         for debate_id in debates:
-            if debate_id in self._scheduled:  # an id becomes the name of a file, and another could lead elsewhere
+            if (
+                debate_id in self.tournament.debates
+            ):  # an id becomes the name of a file, and another could lead elsewhere
                 try:
                     ((data,),) = await self.database.rows(_JOURNAL, id=self.id, debate=debate_id)
                     self._write(debate_id, bytes(data or b""))
@@ -363,8 +322,8 @@ class Coordinator:
 
     def _write(self, debate_id: str, data: bytes) -> None:
         """Writes a journal of the debate whose chain is whole, and which goes on where the one in the folder ends."""
-        path, where = self.tournament.journal_path(debate_id), self._name_of(debate_id)
-        self.tournament.must_belong(self._scheduled[debate_id], parse(where, data).events, where)
+        path, where = self.tournament.journal_path(debate_id), f"{self.database.address}: {debate_id}"
+        self.tournament.must_belong(self.tournament.debates[debate_id], parse(where, data).events, where)
         if is_begun(path):
             with JournalWriter(path):  # its lock keeps other writers out
                 if not data.startswith(b"".join(self._lines(debate_id))):
@@ -373,6 +332,3 @@ class Coordinator:
         else:
             with JournalWriter.reserve(path):  # what another wrote there is no journal to be replaced
                 write_bytes_atomic(path, data)
-
-    def _name_of(self, debate_id: str) -> str:
-        return f"{self.database.address}: {debate_id}"

@@ -7,18 +7,15 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pydantic import TypeAdapter, ValidationError
-
 from debate_orchestrator.util.coroutines import RunningTimeout, running_timeout
-from debate_orchestrator.util.data import strict_json
-from debate_orchestrator.util.errors import BadFile, BadSettings, Paused, short_repr
+from debate_orchestrator.util.errors import BadFile, BadSettings, Paused
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, quoted
 
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
-VERSION = 12
+VERSION = 13
 """Of the tables, and of the names in the specs and journals that they hold: a new number with each change."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
@@ -58,6 +55,8 @@ _PARAMETERS = {
 """What an address may say. No other parameter is taken: it may hold a password, or any text."""
 
 _TABLES = """
+CREATE DOMAIN dollars AS double precision CHECK (VALUE BETWEEN 0 AND 1e15);  -- US dollars; no NaN is among them
+
 CREATE TABLE layout (version text NOT NULL);
 
 CREATE TABLE tournaments (
@@ -66,8 +65,8 @@ CREATE TABLE tournaments (
     spec text NOT NULL,                                -- as tournament.json
     pass int NOT NULL DEFAULT 0,                       -- the number of the latest pass
     retry_undecided boolean NOT NULL DEFAULT false,    -- whether undecided debates are judged again in this pass
-    max_cost double precision,                         -- US dollars
-    spent double precision NOT NULL DEFAULT 0,         -- US dollars of all calls; those under way as expected
+    max_cost dollars,
+    spent dollars NOT NULL DEFAULT 0,                  -- of all calls; those under way as expected
     calls bigint NOT NULL DEFAULT 0,                   -- those under way too
     failed_calls bigint NOT NULL DEFAULT 0
 );
@@ -76,16 +75,17 @@ CREATE TABLE calls (                                   -- under way
     id uuid PRIMARY KEY,
     tournament text NOT NULL REFERENCES tournaments,
     debate text NOT NULL,
-    expected_cost double precision NOT NULL            -- US dollars
+    expected_cost dollars NOT NULL
 );
 
 CREATE TABLE journals (
     tournament text NOT NULL REFERENCES tournaments,
     debate text NOT NULL,
-    status text,                                       -- as the last worker left the debate
+    status text NOT NULL DEFAULT 'stopped'             -- as the last worker left the debate
+        CHECK (status IN ('waiting', 'stopped', 'complete', 'undecided', 'unusable')),
     winner text,
-    cost double precision NOT NULL DEFAULT 0,
-    why text[] NOT NULL DEFAULT '{}',
+    cost dollars NOT NULL DEFAULT 0,
+    why text[] NOT NULL DEFAULT '{}' CHECK (array_position(why, NULL) IS NULL),
     permanent boolean NOT NULL DEFAULT false,
     PRIMARY KEY (tournament, debate)
 );
@@ -98,6 +98,9 @@ CREATE TABLE lines (
     PRIMARY KEY (tournament, debate, n),
     FOREIGN KEY (tournament, debate) REFERENCES journals
 );
+
+-- No job waits for a time: clocks differ, and Python can't hold every time.
+ALTER TABLE procrastinate_jobs ADD CHECK (scheduled_at BETWEEN '1999-12-31' AND '2000-01-02');
 """
 
 Result = TypeVar("Result")
@@ -215,25 +218,6 @@ async def fetch_rows(connection: AsyncConnection, query: str, **values: object) 
     return await (await connection.execute(query.encode(), values)).fetchall()
 
 
-def first_row(kind: type[Result], rows: Sequence[Sequence[Any]], name: str) -> Result:
-    """The first of some rows, as a named tuple of its columns, which others may have written. Raises BadFile if there
-    is none, or a column can't be read; `name` says which row it is."""
-    try:
-        adapter: TypeAdapter[Result] = _adapter(cast(Any, kind))
-        return adapter.validate_python(tuple(rows[0]) if rows else ())
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place, *_ = problem["loc"]
-        column = kind._fields[place] if isinstance(place, int) else place  # type: ignore[attr-defined]
-        why = f"{column} is {short_repr(problem['input'])}" if rows else "there is none"
-        raise BadFile(f"{name}: the row can't be read ({why}).", hint="correct it, or name an empty database") from None
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
 @asynccontextmanager
 async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterator[Database]:
     """The database at an address, with its tables. Raises BadSettings if the address or the tables are wrong, Paused if
@@ -245,10 +229,10 @@ async def open_database(url: str, notify: Callable[[str], None]) -> AsyncIterato
     conninfo = _conninfo(url, await _prepare(_conninfo(url), address))
     import procrastinate
 
-    pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "configure": _load_any_time}
-    pool |= {"connection_class": _connection_class()}
+    pool: dict[str, Any] = {"min_size": 1, "max_size": _CONNECTIONS, "connection_class": _connection_class()}
     pool |= {"timeout": _RECONNECT_SECONDS, "reconnect_timeout": _RECONNECT_SECONDS}
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=job_arguments, **pool)
+    # The arguments of jobs, which others may have written, are not looked at.
+    connector = procrastinate.PsycopgConnector(conninfo=conninfo, json_loads=lambda text: {}, **pool)
     app = procrastinate.App(connector=connector)
     try:
         await app.open_async()
@@ -292,21 +276,6 @@ def _put_off(timeout: RunningTimeout, gen: Any) -> Any:
             wanted = gen.send(ready)
     except StopIteration as end:
         return end.value
-
-
-async def _load_any_time(connection: AsyncConnection) -> None:
-    """Has a connection load a time that Python can't hold, such as -infinity, as None."""
-    from psycopg import DataError
-    from psycopg.types.datetime import TimestamptzLoader
-
-    class AnyTimeLoader(TimestamptzLoader):
-        def load(self, data: Any) -> Any:
-            try:
-                return super().load(data)
-            except DataError:
-                return None
-
-    connection.adapters.register_loader("timestamptz", AnyTimeLoader)
 
 
 def must_be_installed() -> None:
@@ -419,12 +388,3 @@ def out_of_reach() -> tuple[type[Exception], ...]:
 
     for_a_while = ReadOnlySqlTransaction, IdleInTransactionSessionTimeout
     return OperationalError, InterfaceError, PoolTimeout, ConnectorException, *for_a_while
-
-
-def job_arguments(text: str | bytes) -> dict[str, Any]:
-    """The arguments of a job, which others may have written: empty if they are not an object that can be read."""
-    try:
-        value = strict_json(text if isinstance(text, str) else text.decode())
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}

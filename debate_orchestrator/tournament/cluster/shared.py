@@ -11,7 +11,8 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from debate_orchestrator.core.events import Opened
@@ -27,9 +28,9 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.storage.journal import JournalWriter, WaitingLine, now
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.tournament.cluster.database import END_SECONDS, Database, fetch_rows, first_row
-from debate_orchestrator.tournament.rows import Dollars
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.tournament.cluster.database import END_SECONDS, Database, fetch_rows
+from debate_orchestrator.tournament.rate_limits import wrap_called
+from debate_orchestrator.tournament.run import DebateStatus
 from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.errors import (
     BadFile,
@@ -39,6 +40,7 @@ from debate_orchestrator.util.errors import (
     OverBudget,
     PermanentFailure,
 )
+from debate_orchestrator.util.redact import redact
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -55,6 +57,22 @@ SELECT count(*) FROM unnest(%(numbers)s::int[], %(lines)b::bytea[]) AS ours (n, 
     LEFT JOIN lines ON tournament = %(id)s AND debate = %(debate)s AND lines.n = ours.n
 WHERE lines.line IS DISTINCT FROM ours.line
 """
+
+
+_RECORD_STATUS = b"""
+INSERT INTO journals (tournament, debate, status, winner, cost, why, permanent)
+VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s, %(why)s, %(permanent)s)
+ON CONFLICT (tournament, debate) DO UPDATE SET status = excluded.status, winner = excluded.winner,
+    cost = excluded.cost, why = excluded.why, permanent = excluded.permanent
+"""
+
+
+async def record_status(
+    connection: AsyncConnection, tournament: str, debate_id: str, debate_status: DebateStatus
+) -> None:
+    """Writes how a debate stands, without secrets."""
+    values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
+    await connection.execute(_RECORD_STATUS, {"id": tournament, "debate": debate_id, **values})
 
 
 class DatabaseJournals:
@@ -159,6 +177,8 @@ async def append_lines(
         )
 
 
+_Count = Callable[["AsyncConnection"], Awaitable[None]]
+"""Counts the beginning or the end of a call."""
 _LOCK = b"SELECT FROM tournaments WHERE id = %(tournament)s FOR NO KEY UPDATE"
 _CAP = """
 SELECT max_cost, spent, EXISTS (SELECT FROM calls WHERE id = %(id)s) FROM tournaments WHERE id = %(tournament)s
@@ -179,24 +199,6 @@ FROM ended WHERE tournaments.id = tournament
 """Spending is rounded with each call, and could fall below zero by that."""
 
 
-class _Spending(NamedTuple):
-    """A row of `_CAP`."""
-
-    max_cost: Dollars | None
-    spent: Dollars
-    is_counted: bool
-    """Whether an earlier attempt has counted the call."""
-
-
-class _Counting:
-    """The beginning or the end of a call, which waits to be counted."""
-
-    def __init__(self, work: Callable[[AsyncConnection], Awaitable[None]]):
-        self.work = work
-        self.is_done = False
-        self.refusal: OverBudget | None = None
-
-
 class ClusterBudget:
     """The budget of a tournament, which all workers share. A call counts from its beginning, with what it is
     expected to cost; so does one whose worker was killed. A call that is under way has a row in the database, so that
@@ -205,26 +207,22 @@ class ClusterBudget:
 
     def __init__(self, database: Database, tournament: str):
         self._database, self._tournament = database, tournament
-        self._counting = asyncio.Lock()
-        self._waiting: list[_Counting] = []
-        self.ending_calls: set[asyncio.Task[None]] = set()
+        self._waiting: list[tuple[_Count, asyncio.Future[None]]] = []
+        """What is to be counted, in its order, and who waits for it."""
+        self.counting: asyncio.Task[None] | None = None
+        """Ends once nothing waits."""
 
     def wrap_providers(self, debate_id: str, providers: Mapping[str, Provider]) -> dict[str, Provider]:
-        """The providers of a debate, those that call a model under the cap."""
-        wrapped: dict[int, Provider] = {}
-        for provider in providers.values():
-            if model_spec.is_called(provider.name):
-                wrapped[id(provider)] = BudgetedProvider(provider, self, debate_id)
-        return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
+        """The providers of a debate, those that call a model or a program under the cap."""
+        return wrap_called(providers, lambda provider: BudgetedProvider(provider, self, debate_id))
 
     async def begin(self, call: UUID, debate_id: str, turn: str, model: str, expected_cost: float | None) -> None:
         """Counts a call that is about to be made. Raises OverBudget if it would exceed the cap."""
         values = {"id": call, "tournament": self._tournament, "debate": debate_id, "cost": expected_cost or 0.0}
 
         async def admit(connection: AsyncConnection) -> None:
-            rows = await fetch_rows(connection, _CAP, **values)
-            max_cost, spent, is_counted = first_row(_Spending, rows, f"{self._database.address}: {self._tournament}")
-            if not is_counted:
+            ((max_cost, spent, is_counted),) = await fetch_rows(connection, _CAP, **values)
+            if not is_counted:  # by an attempt whose answer was lost
                 check_max_cost(max_cost, lambda: spent, turn, model, expected_cost, RUN_AGAIN_HINT)
                 await connection.execute(_BEGIN_CALL, values)
 
@@ -238,44 +236,45 @@ class ClusterBudget:
         async def count(connection: AsyncConnection) -> None:
             await connection.execute(_END_CALL, values)
 
-        task = asyncio.create_task(self._count(count))
-        self.ending_calls.add(task)
-        task.add_done_callback(self._ended)
+        # A refusal is reported by the next call, which can't be counted either.
+        self._count(count).add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
-    async def _count(self, work: Callable[[AsyncConnection], Awaitable[None]]) -> None:
-        """Does some work in a transaction, with all that waits by then. Raises its OverBudget; after any other error,
-        and where it is cancelled, the rest is counted by the next."""
-        counting = _Counting(work)
-        self._waiting.append(counting)
-        try:
-            async with self._counting:
-                if not counting.is_done:
-                    await self._database.retried_until_reached(self._count_waiting)
-        finally:
-            if not counting.is_done:
-                self._waiting.remove(counting)
-        if counting.refusal is not None:
-            raise counting.refusal
+    def _count(self, work: _Count) -> asyncio.Future[None]:
+        """Has some work done in a transaction, with all that waits by then. The future has its OverBudget, or the error
+        of the transaction."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((work, future))
+        if self.counting is None or self.counting.done():
+            self.counting = asyncio.create_task(self._count_waiting())
+        return future
 
     async def _count_waiting(self) -> None:
-        waiting = list(self._waiting)
+        while waiting := list(self._waiting):
+            works = [work for work, _ in waiting]
+            outcomes: list[Exception | None]
+            try:
+                outcomes = await self._database.retried_until_reached(partial(self._counted, works))
+            except Exception as error:
+                outcomes = [error] * len(waiting)
+            del self._waiting[: len(waiting)]
+            for (_, future), outcome in zip(waiting, outcomes, strict=True):
+                if future.done():  # its debate was cancelled; the end of its call waits too
+                    continue
+                future.set_result(None) if outcome is None else future.set_exception(outcome)
+
+    async def _counted(self, works: Sequence[_Count]) -> list[Exception | None]:
+        """Does all of it in one transaction; the OverBudget of each, or None."""
+        outcomes: list[Exception | None] = []
         async with self._database.transaction() as connection:
             # No two workers may see the same room.
             await connection.execute(_LOCK, {"tournament": self._tournament})
-            for counting in waiting:
-                counting.refusal = None  # by an attempt that was not committed
+            for work in works:
                 try:
-                    await counting.work(connection)
+                    await work(connection)
+                    outcomes.append(None)
                 except OverBudget as error:
-                    counting.refusal = error
-        for counting in waiting:
-            counting.is_done = True
-        self._waiting = [counting for counting in self._waiting if not counting.is_done]
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self.ending_calls.discard(task)
-        if not task.cancelled():
-            task.exception()  # a refusal is reported by the next call, which can't be counted either
+                    outcomes.append(error)
+        return outcomes
 
 
 class BudgetedProvider(Provider):

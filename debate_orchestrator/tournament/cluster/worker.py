@@ -18,23 +18,19 @@ from debate_orchestrator.tournament.cluster.database import (
     LEASE_SECONDS,
     RETRY_SECONDS,
     Database,
-    first_row,
     out_of_reach,
 )
 from debate_orchestrator.tournament.cluster.jobs import (
     Requeue,
-    count_unfinished,
-    count_workers,
+    count_queue,
     register,
     requeue_stalled,
     take_debates,
 )
-from debate_orchestrator.tournament.cluster.shared import ClusterBudget, DatabaseJournals
+from debate_orchestrator.tournament.cluster.shared import ClusterBudget, DatabaseJournals, record_status
 from debate_orchestrator.tournament.folder import Tournament, spec_from_text
-from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
 from debate_orchestrator.util.errors import BadSettings, UserError, short_repr
-from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import quoted
 
 _LOG = logging.getLogger(__name__)
@@ -44,36 +40,28 @@ _JOB_POLL_SECONDS = 0.05
 """The polling interval for the end of the debates under way."""
 
 _OPEN = """
-SELECT id, tag, pass FROM tournaments WHERE EXISTS (
+SELECT id FROM tournaments WHERE EXISTS (
     SELECT FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status IN ('todo', 'doing')
 ) ORDER BY id
 """
+_LATEST = "SELECT tag, pass, retry_undecided FROM tournaments WHERE id = %(id)s"
 _TAKE_OVER = """
 WITH left_over AS (DELETE FROM calls WHERE tournament = %(tournament)s AND debate = %(debate)s)
 SELECT count(*) FROM lines WHERE tournament = %(tournament)s AND debate = %(debate)s
 """
 """The number of lines of a debate. Calls that a dead worker has left of it are under way no more, and count as
 expected."""
-_RECORD_STATUS = """
-INSERT INTO journals (tournament, debate, status, winner, cost, why, permanent)
-VALUES (%(tournament)s, %(debate)s, %(status)s, %(winner)s, %(cost)s, %(why)s, %(permanent)s)
-ON CONFLICT (tournament, debate) DO UPDATE SET status = excluded.status, winner = excluded.winner,
-    cost = excluded.cost, why = excluded.why, permanent = excluded.permanent
-"""
-
-
-class _Spec(NamedTuple):
-    """A row with the spec of a tournament, which others may remove."""
-
-    text: str
 
 
 class _Pass(NamedTuple):
     """The latest pass of a tournament, in which its unfinished debates were queued, and its run here."""
 
+    tag: str
     number: int
-    debates: dict[str, ScheduledDebate]
-    run: TournamentRun
+    problems: list[str]
+    """The reasons that it can't run here."""
+    run: TournamentRun | None
+    """None if there are any."""
     budget: ClusterBudget
 
 
@@ -96,13 +84,11 @@ class Worker:
         self._permissions, self._on_change, self._notify = permissions, on_change, notify
         self._stop = asyncio.Event()
         self._passes: dict[str, _Pass] = {}
-        """By tournament, what runs here."""
+        """By tournament, the pass that was loaded last."""
         self._loading = asyncio.Lock()
         self._runs: list[TournamentRun] = []
         self._taking: dict[str, asyncio.Task[None]] = {}
         """By tournament, what takes its debates."""
-        self._checked_passes: dict[str, int] = {}
-        """Tournament to the pass that was last checked for whether it can run here."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the worker id under which each runs."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -159,12 +145,16 @@ class Worker:
         left: other workers find the debates when their lease is over."""
         loop = asyncio.get_running_loop()
         last_write = self._last_write if self._last_write is not None else loop.time() + END_SECONDS
-        while tasks := self._tasks.union(*(current.budget.ending_calls for current in self._passes.values())):
+        while tasks := self._unfinished_tasks():
             if (seconds := last_write - loop.time()) <= 0:
                 seconds = _JOB_POLL_SECONDS
                 for task in tasks:
                     task.cancel()  # again and again: Procrastinate goes on to the next step of its own end
             await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+
+    def _unfinished_tasks(self) -> set[asyncio.Task[Any]]:
+        counting = (current.budget.counting for current in self._passes.values())
+        return self._tasks.union(task for task in counting if task is not None and not task.done())
 
     def _begin_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -212,35 +202,31 @@ class Worker:
             return None
         try:
             await requeue_stalled(self._database, tournament)
-            if (current := self._passes.get(tournament)) is not None:
-                current.run.limiters.share(await count_workers(self._database, tournament))
-            return await count_unfinished(self._database, tournament)
+            queue = await count_queue(self._database, tournament)
         except out_of_reach() as error:
             self._database.note_unreachable(error)
             return None
+        if (current := self._passes.get(tournament)) is not None and current.run is not None:
+            current.run.limiters.share(queue.workers)
+        return queue.unfinished
 
     async def _find_tournaments(self) -> list[list[str]]:
         """Starts on the tournaments that have debates left, and stops with those that have none. Returns, for each of
         the former, why it can't run here."""
         rows = await self._database.rows(_OPEN)
-        for tournament in self._taking.keys() - {tournament for tournament, _, _ in rows}:
+        for tournament in self._taking.keys() - {tournament for (tournament,) in rows}:
             self._stop_taking(tournament)
-            del self._checked_passes[tournament]
-        return [await self._begin(*tournament) for tournament in rows]
+        return [await self._begin(tournament) for (tournament,) in rows]
 
-    async def _begin(self, tournament: str, tag: str, number: int) -> list[str]:
+    async def _begin(self, tournament: str) -> list[str]:
         """Takes debates of a tournament from now on, unless something prevents it. Returns what prevents it."""
-        if self._checked_passes.get(tournament) == number:
-            return []
-        _, problems = await self._load(tournament)
-        self._checked_passes[tournament] = number
-        if problems:
-            self._notify(f"No debates of {quoted(tag)} are taken: {' '.join(problems)}")
+        current = await self._pass(tournament)
+        if current.problems:
             self._stop_taking(tournament)
         elif tournament not in self._taking:
-            self._notify(f"Taking debates of {quoted(tag)}, up to {self._concurrency:,} at once.")
+            self._notify(f"Taking debates of {quoted(current.tag)}, up to {self._concurrency:,} at once.")
             self._taking[tournament] = self._begin_task(self._take(tournament))
-        return problems
+        return current.problems
 
     def _stop_taking(self, tournament: str) -> None:
         """Takes no more debates of a tournament; those under way go on."""
@@ -287,12 +273,15 @@ class Worker:
             del self._jobs[task]
 
     async def _run_debate(self, tournament: str, debate_id: str) -> None:
-        async with self._loading:  # debates that begin together have one run, with its limits
-            current = await self._pass(tournament)
-        scheduled = current.debates.get(debate_id) if current is not None else None
-        if current is None or self._stop.is_set():
-            raise Requeue(0 if self._stop.is_set() else round(LEASE_SECONDS))
-        if scheduled is None:  # nothing is written of it: others may have queued it
+        current = await self._database.retried_until_reached(lambda: self._pass(tournament))
+        if current.run is None:
+            with suppress(TimeoutError):  # before it goes back, as other workers may have it
+                await asyncio.wait_for(self._stop.wait(), LEASE_SECONDS)
+            raise Requeue
+        if self._stop.is_set():
+            raise Requeue
+        if (scheduled := current.run.tournament.debates.get(debate_id)) is None:
+            # Nothing is written of it: others may have queued it.
             _LOG.warning("%s is not a debate of the tournament %s.", short_repr(debate_id), tournament)
             return
         ((lines,),) = await self._database.retried_until_reached(
@@ -307,45 +296,47 @@ class Worker:
         await self._record_status(tournament, debate_id, debate_status)
 
     async def _record_status(self, tournament: str, debate_id: str, debate_status: DebateStatus) -> None:
-        values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
-        params = {"tournament": tournament, "debate": debate_id}
-        await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **params, **values))
+        async def record() -> None:
+            async with self._database.transaction() as connection:
+                await record_status(connection, tournament, debate_id, debate_status)
 
-    async def _pass(self, tournament: str) -> _Pass | None:
-        """The run of a tournament's latest pass. Returns None if this worker may not or can't run it any more."""
-        query = "SELECT pass, retry_undecided FROM tournaments WHERE id = %(id)s"
-        rows = await self._database.retried_until_reached(lambda: self._database.rows(query, id=tournament))
-        if not rows:
-            return None
-        ((number, retry_undecided),) = rows
-        current = self._passes.get(tournament)
-        if current is not None and current.number == number:
-            return current
-        loaded, problems = await self._database.retried_until_reached(lambda: self._load(tournament))
-        if loaded is None or problems:
-            return None
-        budget = current.budget if current is not None else ClusterBudget(self._database, tournament)
-        run = TournamentRun(
-            loaded,
-            DatabaseJournals(self._database, tournament),
-            permissions=self._permissions,
-            retry_undecided=retry_undecided,
-            on_change=self._on_change,
-            wrap_providers=budget.wrap_providers,
-        )
-        self._runs.append(run)
-        self._passes[tournament] = _Pass(
-            number, {scheduled.id: scheduled for scheduled in loaded.schedule}, run, budget
-        )
-        return self._passes[tournament]
+        await self._database.retried_until_reached(record)
+
+    async def _pass(self, tournament: str) -> _Pass:
+        """The latest pass of a tournament. It is loaded once; what prevents it from running here is told then."""
+        async with self._loading:  # debates that begin together have one run, with its limits
+            rows = await self._database.rows(_LATEST, id=tournament)
+            ((tag, number, retry_undecided),) = rows or [(tournament, -1, False)]
+            current = self._passes.get(tournament)
+            if current is not None and current.number == number:
+                return current
+            loaded, problems = await self._load(tournament)
+            budget = current.budget if current is not None else ClusterBudget(self._database, tournament)
+            run = None
+            if loaded is None or problems:
+                self._notify(f"No debates of {quoted(tag)} are taken: {' '.join(problems)}")
+            else:
+                run = TournamentRun(
+                    loaded,
+                    DatabaseJournals(self._database, tournament),
+                    permissions=self._permissions,
+                    retry_undecided=retry_undecided,
+                    on_change=self._on_change,
+                    wrap_providers=budget.wrap_providers,
+                )
+                self._runs.append(run)
+            self._passes[tournament] = _Pass(tag, number, problems, run, budget)
+            return self._passes[tournament]
 
     async def _load(self, tournament: str) -> tuple[Tournament | None, list[str]]:
         """A tournament of the database, and why it can't run here. Its cap is kept in the database, not here."""
         rows = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {quoted(tournament)} in {self._database.address}"
+        if not rows:
+            return None, [f"{name} was removed."]
 
         def scheduled() -> Tournament:
-            spec = spec_from_text(first_row(_Spec, rows, name).text, name).model_copy(update={"max_cost": None})
+            spec = spec_from_text(rows[0][0], name).model_copy(update={"max_cost": None})
             return Tournament.from_spec(name, spec)
 
         try:
