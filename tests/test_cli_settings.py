@@ -53,9 +53,10 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
     ran = debate("open", "--answers", "bad.yaml", "--json")
 
     assert ran.code == 2
-    assert ran.json["complaints"][0] == "bad.yaml:1: 'tpoic' is not a key of an answers file. Did you mean 'topic'?"
+    misspelled = "'tpoic' is not a key of an answers file. Did you mean 'topic'?"
+    assert f"bad.yaml:1: {misspelled}\n" in ran.err
     assert [one.partition(":")[0] for one in ran.json["complaints"]] == [
-        "bad.yaml",
+        misspelled,
         "topic",
         "positions",
         "rounds",

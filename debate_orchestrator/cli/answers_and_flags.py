@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from debate_orchestrator.cli import consent
@@ -121,7 +121,7 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     # With a problem of a named model, that the other seats have no default is not reported.
     model_of_seat = (lambda seat: HOST) if model_problems else default_model
     try:
-        settings = make_settings(values, format, REPORT, model_of_seat, _locations_of_keys(arguments.answers))
+        settings = make_settings(values, format, REPORT, model_of_seat)
     except BadSettings as error:
         problems += error.problems
     problems += _output_problems(values.get("output"))
@@ -139,23 +139,13 @@ def _output_problems(output: object) -> list[str]:
     return []
 
 
-def _locations_of_keys(path: str | None) -> Callable[[str], str]:
-    """Returns a function from a key of an answers file to its place, `PATH:LINE`. The first key reads the file."""
-
-    @cache
-    def lines() -> dict[tuple[str, ...], int]:
-        try:
-            return read_mapping_with_lines(path or "")[1]
-        except BadFile:  # JSON that is no YAML
-            return {}
-
-    def location(key: str) -> str:
-        if not path or path == STANDARD_INPUT:
-            return STDIN if path else "answers"
-        line = lines().get((key,))
-        return f"{name_of(path)}:{line}" if line else name_of(path)
-
-    return location
+def _locations_of_keys(path: str, keys: Iterable[str]) -> dict[str, str]:
+    """The places of keys of an answers file, `PATH:LINE`; of a key that stands in no line of YAML, the file."""
+    lines, name = dict[tuple[str, ...], int](), STDIN if path == STANDARD_INPUT else name_of(path)
+    if path != STANDARD_INPUT:
+        with suppress(BadFile):  # JSON that is no YAML
+            lines = read_mapping_with_lines(path)[1]
+    return {key: f"{name}:{lines[key,]}" if (key,) in lines else name for key in keys}
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -163,9 +153,9 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
     without the flag. Raises BadFile."""
     if not hasattr(arguments, "answers_read"):
         arguments.answers_read = with_keys_of_today(_read_answers(arguments.answers))
-        location_of = _locations_of_keys(arguments.answers)
         typed = {*settings_from_flags(arguments), *(["cast"] if arguments.model else [])}
-        arguments.answer_locations = {key: location_of(key) for key in arguments.answers_read if key not in typed}
+        keys = arguments.answers_read.keys() - typed
+        arguments.answer_locations = _locations_of_keys(arguments.answers, keys) if keys else {}
     return dict(arguments.answers_read)
 
 

@@ -144,7 +144,7 @@ def print_problems(problems: Iterable[str]) -> None:
     locations = getattr(_verb.arguments, "answer_locations", {})
     for problem in problems:
         sentence, hint = split_hint(str(problem))
-        if location := locations.get(sentence.partition(":")[0].partition(".")[0]):
+        if location := locations.get(re.split("[:. ]", sentence)[0].strip("'")):
             sentence = f"{location}: {sentence}"
         else:
             hint = re.sub(r"`([\w.]+)(?:: ([^`]*))?`", _as_flag, hint)

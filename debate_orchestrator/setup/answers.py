@@ -54,12 +54,10 @@ def make_settings(
     format: Format,
     default_output: str,
     default_model: Callable[[str], str] = lambda seat: HOST,
-    location_of: Callable[[str], str] = lambda key: "answers",
 ) -> Settings:
     """The settings that answers make, with the defaults of the format. `default_model` gives the model of a seat
-    without one; `location_of` gives the file and line of a key, for a message. Raises BadSettings with every
-    problem."""
-    problems = unknown_keys(answers := with_keys_of_today(answers), location_of)
+    without one. Raises BadSettings with every problem."""
+    problems = unknown_keys(answers := with_keys_of_today(answers))
     values = {key: value for key, value in answers.items() if key in KEYS and key != "setup"}
     values = {key: value for key, value in values.items() if value is not None or key not in _NULL_IS_UNSET}
     if blank_names := _fill_blanks(values, format):
@@ -164,16 +162,16 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     return ""
 
 
-def unknown_keys(keys: Iterable[object], location_of: Callable[[str], str]) -> list[str]:
-    """A sentence for each of the first unknown keys; `location_of` gives the file and line of a key."""
-    return list(first_few((_unknown_key(key, location_of(str(key))) for key in keys if key not in KEYS), "answers"))
+def unknown_keys(keys: Iterable[object]) -> list[str]:
+    """A sentence for each of the first unknown keys."""
+    return list(first_few((_unknown_key(key) for key in keys if key not in KEYS), "answers"))
 
 
-def _unknown_key(key: object, location: str) -> str:
+def _unknown_key(key: object) -> str:
     hint = suggest(key, KEYS)
     hint = "Try: indent it with spaces below positions or cast." if key in (*SEATS, MODERATOR) else hint
     hint = hint or f"The keys are {', '.join(KEYS)}."
-    return f"{location}: {short_repr(key)} is not a key of an answers file. {hint}"
+    return f"{short_repr(key)} is not a key of an answers file. {hint}"
 
 
 def _seat_models(
@@ -353,7 +351,7 @@ def _problems_of(name: str, value: Any, format: Format) -> list[str]:
 
 def unasked_problems(answers: Mapping[str, Any], asked_keys: Container[str], format: Format) -> list[str]:
     """The problems of answers whose keys are not in `asked_keys`: unknown keys, and values that can't be."""
-    problems = [_unknown_key(key, "answers") for key in answers if key not in KEYS]
+    problems = unknown_keys(answers)
     for name in filter(answers.__contains__, SETTINGS):
         value = as_word(answers[name], format.sides) if name == "first" else answers[name]
         if name == ISSUES and isinstance(value, list):

@@ -61,8 +61,8 @@ def load(path: str) -> SetupState:
 def _state_of(path: str, data: dict[str, Any]) -> SetupState:
     """The conversation in the data of a file. Raises BadFile."""
     data = with_keys_of_today(data)
-    if problems := unknown_keys(data, lambda key: name_of(path)):
-        raise BadFile(problems)
+    if problems := unknown_keys(data):
+        raise BadFile(f"{name_of(path)}: {problem}" for problem in problems)
     progress, origins = data.pop("setup", None), data.pop("origins", None)
     if problems := [problem for name, text in _stated_texts(data) for problem in line_problems(name, text)]:
         raise BadFile(f"{path}: {problem}" for problem in problems)
