@@ -129,7 +129,7 @@ def test_a_file_that_a_person_wrote_is_kept(debate: Run, here: Path) -> None:
     ran, refused = debate("ask", "setup.yaml"), debate("ask", "wrong.yaml")
 
     assert Path("setup.edited.yaml").read_text(encoding="utf-8") == written and "kept as setup.edited.yaml" in ran.err
-    assert refused.code == 2 and "rounds: '99'" in refused.err and Path("wrong.yaml").read_text() == wrong
+    assert refused.code == 2 and "rounds: 99 is not" in refused.err and Path("wrong.yaml").read_text() == wrong
 
 
 def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

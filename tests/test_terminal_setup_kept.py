@@ -122,5 +122,5 @@ class TestFiles:
         with pytest.raises(BadSettings) as refused:
             run_setup("yes", goes_on=True)
 
-        assert [problem.partition(":")[0] for problem in refused.value.problems] == ["quorum", "rounds"]
+        assert [problem.partition(":")[0] for problem in refused.value.problems] == ["rounds", "quorum"]
         assert {file: file.read_bytes() for file in here.iterdir()} == before

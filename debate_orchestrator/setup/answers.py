@@ -349,18 +349,6 @@ def _problems_of(name: str, value: Any, format: Format) -> list[str]:
     return []
 
 
-def unasked_problems(answers: Mapping[str, Any], asked_keys: Container[str], format: Format) -> list[str]:
-    """The problems of answers whose keys are not in `asked_keys`: unknown keys, and values that can't be."""
-    problems = unknown_keys(answers)
-    for name in filter(answers.__contains__, SETTINGS):
-        value = as_word(answers[name], format.sides) if name == "first" else answers[name]
-        if name == ISSUES and isinstance(value, list):
-            value = tuple(value)
-        if name not in asked_keys:
-            problems += _problems_of(name, value, format)
-    return problems
-
-
 def checked_sentence(key: str, text: str) -> str:
     """The text of a topic or a position. Raises BadSettings if it is not one sentence that can be read."""
     if problems := line_problems(key, text):

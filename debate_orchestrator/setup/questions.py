@@ -18,9 +18,9 @@ from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.positions import has_placeholders
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.settings import (
+    MAX_JUDGES,
     SETTINGS,
     AnswerOrigin,
-    cast_problems,
     default_of,
     duplicate_positions,
     line_problems,
@@ -55,8 +55,6 @@ _ASKED_TOGETHER = ("positions", "position_b", "rounds", "insist", "context", "co
 """Questions that can be asked in the same message as the next one. So can those of plain settings."""
 _NOT_PLAIN = ("topic", "positions", "rounds", "insist", "context")
 """Settings that take more than one question, or a list. Any other question with the name of a setting is plain."""
-_CHECKED_ALONE = ("topic", "positions", "rounds", "cast", "context", "format")
-"""Settings that are checked one by one. So are the plain settings."""
 _MAX_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
@@ -240,28 +238,20 @@ class SetupQuestions:
         answered = {
             key: value for key, value in state.answers.items() if value is not None or key not in (*keys, "cast")
         }
-        problems = answers.unasked_problems(answered, (*_CHECKED_ALONE, *self.plain_settings), self.format)
-        wrong_keys = [key for key in keys if key in answered and not self._has_type(key, answered[key])]
-        problems += [value_problem(key, answered[key], self.format) for key in wrong_keys]
+        to_check = {"insist": True, **answered}  # what is missing is still to be asked for
+        if isinstance(positions := answered.get("positions"), dict):
+            to_check["positions"] = {side: f"({side})" for side in self.format.sides} | positions
+        answers.judging_settings(to_check, self.format, MAX_JUDGES)
         if isinstance(answered.get("context"), str):
             answered["context"] = [answered["context"]]
         if "cast" in answered:
             answered["cast"] = answers.cast_by_seat(answered["cast"], self.format)
-            if isinstance(answered["cast"], dict):
-                problems += cast_problems(answered["cast"], self.format)
-            else:
-                problems.append(value_problem("cast", answered["cast"], self.format))
         state = with_valid_progress(state.model_copy(update={"answers": answered}), self.format.sides)
         if state.progress.proposal and check(self.words.shapes["topic"], state.progress.proposal, _NO_SHAPE_CONTEXT):
             state = with_progress(state, proposal=None)
         for key in ("rounds", *self.plain_settings):
-            if key in answered and key not in wrong_keys:
-                try:
-                    state = self._take(state, key, answers.typed_text(answered[key]), state.origins.get(key, "file"))
-                except BadSettings as error:
-                    problems += error.problems
-        if problems:
-            raise BadSettings(problems)
+            if key in answered:
+                state = self._take(state, key, answers.typed_text(answered[key]), state.origins.get(key, "file"))
         return state
 
     def with_fitting_answers(self, state: SetupState, before: SetupQuestions) -> tuple[SetupState, list[str]]:
@@ -279,16 +269,6 @@ class SetupQuestions:
             if not fits:
                 state = without_answers(state, *answered)
         return state, problems
-
-    def _has_type(self, key: str, value: Any) -> bool:
-        """Whether a value has a type that its setting may have in a file; what else it must be is checked later."""
-        if key == "positions":
-            sides = self.format.sides
-            return isinstance(value, dict) and all(side in sides and isinstance(value[side], str) for side in value)
-        types = answers.types_of(key)
-        if isinstance(value, list):
-            return tuple in types and all(isinstance(item, str) for item in value)
-        return isinstance(value, str) or (not isinstance(value, dict) and bool(types & {bool, int, float}))
 
     # Taking answers
 
