@@ -26,7 +26,7 @@ from debate_orchestrator.engine.retry import bounded_retries
 from debate_orchestrator.prompting import replies, reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import ReplyCode, code_for
-from debate_orchestrator.providers.provider import Provider, UnshownReply, call_provider
+from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import (
@@ -123,7 +123,7 @@ class _TurnRun:
         """Set once the reply has begun, or will not come."""
         self._pieces: list[str] = []
         """The received part of the reply under way."""
-        self._show_error: BaseException | None = None
+        self._show_error: Exception | None = None
         """The error from showing the reply. It is raised once the reply, which was paid for, is on record."""
 
     @property
@@ -209,8 +209,6 @@ class _TurnRun:
             reply = await call_provider(self._provider, turn_brief, self._on_text, watched=is_watched)
         except ExternalError:
             raise
-        except UnshownReply as unshown:
-            self._show_error, reply = unshown.__cause__, unshown.reply
         except BaseException as error:
             self._record_given_up(turn_brief, error)
             raise
@@ -219,8 +217,11 @@ class _TurnRun:
     def _on_text(self, piece: str) -> None:
         self.reply_begun.set()
         self._pieces.append(piece)
-        if self._options.on_text is not None:
-            self._options.on_text(self._turn, piece)
+        if self._options.on_text is not None and self._show_error is None:
+            try:
+                self._options.on_text(self._turn, piece)
+            except Exception as error:  # the reply is paid for, so it is read to its end
+                self._show_error = error
 
     def _with_call_details(self, turn_brief: Brief, reply: Reply) -> Reply:
         """The reply as one to this call, with an estimate if its cost is unknown."""

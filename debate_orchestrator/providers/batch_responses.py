@@ -27,8 +27,6 @@ MAX_ID_LENGTH = 200
 """Characters of the id of a batch or a file: those of vendors have about 40."""
 _MAX_RECORDS = 20_000
 """Lists and objects of one response about batches, of which each costs time to check."""
-_LINES_AT_ONCE = 500
-"""Empty lines that are skipped before the event loop has its turn."""
 _QUOTED = 80
 """Characters that are shown of a response without the documented shape."""
 
@@ -89,16 +87,12 @@ def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
 async def result_lines(name: str, data: bytes, shape: type[_Line], calls: Collection[str]) -> dict[str, _Line]:
     """The lines of a file of results by the id of each of the batch's `calls`. Raises TransientError for a line of
     another shape, since it was cut, or what came is an error or the page of a gateway, for a second line of a call, and
-    for more lines than there are calls or a response may have. The event loop has its turn again and again."""
+    for more lines than there are calls or a response may have. The event loop has its turn before each of them."""
+    if data.count(b"\n") > LIMITS.max_response_lines:
+        raise call_errors.broken_reply(name, f"more than {LIMITS.max_response_lines:,} lines")
     lines: dict[str, _Line] = {}
-    for n, text in enumerate(io.BytesIO(data)):
-        if n >= LIMITS.max_response_lines:
-            raise call_errors.broken_reply(name, f"more than {LIMITS.max_response_lines:,} lines")
-        is_empty = not text.strip()
-        if not is_empty or n % _LINES_AT_ONCE == 0:
-            await asyncio.sleep(0)
-        if is_empty:
-            continue
+    for text in filter(bytes.strip, io.BytesIO(data)):
+        await asyncio.sleep(0)
         if len(lines) == len(calls):
             raise call_errors.broken_reply(name, f"more results than the {plural(len(calls), 'call')} of a batch")
         line = parse_part(name, shape, text)

@@ -117,20 +117,17 @@ class Meter:
     def __init__(self, length: Length, visible: Callable[[str], str]):
         self._length, self._visible = length, visible
         # A word takes two characters at least, so there is nothing to count before.
-        self._next_check = length.characters or (2 * length.words if length.words else None)
+        self._next_check = length.characters or (2 * length.words if length.words else math.inf)
 
     def exceeded(self, characters: int, text: Callable[[], str]) -> bool:
         """Whether a reply of so many characters is too long. Its text is looked at only a few times."""
-        if self._next_check is None or characters <= self._next_check:
+        if characters <= self._next_check:
             return False
+        self._next_check = characters + max(characters // 8, 200)
         visible = self._visible(text())
         if self._length.characters is not None:
-            characters_left = self._length.characters - len(visible)
-        else:
-            assert self._length.words is not None
-            characters_left = 2 * (self._length.words - count_words(visible))
-        self._next_check = characters + max(characters_left, characters // 8, 200)
-        return characters_left < 0
+            return len(visible) > self._length.characters
+        return count_words(visible) > (self._length.words or 0)
 
 
 class SilenceClock:

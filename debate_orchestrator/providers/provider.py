@@ -111,14 +111,6 @@ class BatchApi(Protocol):
     async def close(self) -> None: ...
 
 
-class UnshownReply(Exception):
-    """A whole reply of which a piece could not be shown, for a mistake in this program or in a listener."""
-
-    def __init__(self, reply: Reply):
-        super().__init__("a piece of the reply could not be shown")
-        self.reply = reply
-
-
 async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, watched: bool = True) -> Reply:
     """The provider's reply to a brief, or its error, with `[key]` in place of every secret. If the call is not
     `watched`, `on_text` gets an empty text when the reply begins, and the whole partial text if the reply fails.
@@ -126,34 +118,15 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
     the screen and into the journal. Modules shorten what they quote with `call_errors.quote`, and what they keep with
     `redact.truncate`, never before redaction.
-
-    A reply is paid for: it is read to its end also where showing it fails. UnshownReply then has it.
     """
-    pieces, failures = StreamRedactor(on_text, withheld=not watched), list[Exception]()
-
-    def show(piece: str) -> None:
-        try:
-            pieces.feed(piece)
-        except Exception as error:
-            failures.append(error)
-
-    def end() -> None:
-        """Shows what was held back."""
-        try:
-            pieces.end()
-        except Exception as error:
-            failures.append(error)
-
+    pieces = StreamRedactor(on_text, withheld=not watched)
     try:
-        reply = await provider.reply(brief, show)
-        if watched:
-            end()
-        redacted = reply.with_text(redactor())
+        reply = await provider.reply(brief, pieces.feed)
     except BaseException as error:
-        end()
+        pieces.end()
         if isinstance(error, ExternalError) and isinstance(error.partial, Reply):
             error.partial = error.partial.with_text(redactor())
         raise
-    if failures:
-        raise UnshownReply(redacted) from failures[0]
-    return redacted
+    if watched:
+        pieces.end()
+    return reply.with_text(redactor())
