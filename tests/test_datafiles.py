@@ -1,9 +1,11 @@
-"""YAML and JSON files: read as people mean them, refused where strangers might harm, written whole."""
+"""YAML and JSON files and numbers: read as people mean them, refused where strangers might harm, written whole."""
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import ended
 
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.answers_and_flags import read_max_cost
 from debate_orchestrator.host.turns_folder import read_reply
+from debate_orchestrator.setup.answers import from_text
 from debate_orchestrator.storage.files import write_atomic, write_over
 from debate_orchestrator.util.data import (
     MAX_SIZE,
@@ -24,7 +29,8 @@ from debate_orchestrator.util.data import (
     read_text,
     to_yaml,
 )
-from debate_orchestrator.util.errors import BadFile, BadReply
+from debate_orchestrator.util.errors import BadFile, BadReply, BadSettings
+from debate_orchestrator.util.yaml import load_with_lines
 
 
 def read(text: str | bytes, name: str = "x.yaml", folder: Path | None = None) -> dict[str, Any]:
@@ -120,7 +126,7 @@ def test_a_key_stands_once(refused: Any, text: str, key: str) -> None:
 
 @for_each([
     "a: [1", "a: 'x", "a: b: c", "\ta: 1", "a: 1\n---\nb: 2", "a: \x00", "a: \x1b[1m", "? [1]\n: 2", "{a: 1}}",
-    "@: 1", "%",
+    "@: 1", "%", 'a: "\\UFFFFFFFF"', 'a: "\\U00110000"', "? [a]\n: b", "{a: " * 1_500, "- " * 1_500,
 ], "text")  # fmt: skip
 def test_what_is_no_yaml(refused: Any, text: str) -> None:
     """What is not well formed is refused in one line with the file's name."""
@@ -205,6 +211,7 @@ def test_what_can_not_be_written(here: Path, path: str) -> None:
         ("- a\n", 1, "not a mapping"),
         ("", 1, "is empty"),
         ('a: "\\ud800"', 1, "invalid Unicode character"),
+        ("ä: ü\nb: ö\nc: \x07\n", 3, "not valid YAML"),
     ],
     "text",
     "line",
@@ -274,3 +281,80 @@ def test_a_journal_has_a_largest_size(debate: Run, here: Path) -> None:
     for verb in ("check", "report", "step", "judge"):
         ran = debate(verb, "x.journal.jsonl", *WITH.get(verb, []))
         assert (ran.code, len(ran.err.splitlines())) == (2, 1) and "more than 268,435,456 bytes" in ran.err, (verb, ran)
+
+
+# Lines, and numbers
+
+TEXT = """\
+# A comment.
+a: 1
+b:
+  c: [x,
+    y]
+  "d": {e: 2, 3: f}
+g:
+  - h: 4
+    i:
+      - 5
+      -
+        - 6
+"""
+
+
+LINES_OF_KEYS = [
+    *[("", 2), ("a", 2), ("b", 3), ("b c", 4), ("b c 0", 4), ("b c 1", 5), ("b d", 6), ("b d e", 6), ("b d 3", 6)],
+    *[("g", 7), ("g 0", 8), ("g 0 h", 8), ("g 0 i", 9), ("g 0 i 0", 10), ("g 0 i 1", 12), ("g 0 i 1 0", 12)],
+]
+
+
+def test_everything_has_a_line() -> None:
+    """Each key is on the line where it stands, and each item of a list where it begins."""
+    for keys, line in LINES_OF_KEYS:
+        assert load_with_lines(TEXT)[1][tuple(keys.split())] == line, keys
+
+
+def test_without_libyaml() -> None:
+    """Where PyYAML has no libyaml, the parser in Python reads the same, and refuses the same."""
+    code = (
+        "import sys; sys.modules['yaml.cyaml'] = None\n"
+        "from debate_orchestrator.util import yaml\n"
+        "print(yaml.load('a: [1, no]'))\n"
+        "try: yaml.load('a: &b 1')\n"
+        "except yaml.InvalidYaml as error: print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert ran.stdout.splitlines()[0] == "{'a': [1, 'no']}" and "anchors" in ran.stdout, ran.stderr
+
+
+ODD = ("1_0", "١٠", "nan")
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_other_digits_are_no_number(text: str) -> None:
+    """What Python takes for a number besides is refused, in a cap and every setting."""
+    with pytest.raises(BadSettings, match="must be"):
+        read_max_cost(text)
+    assert from_text("max_cost", text) == from_text("retry_for", text) == text
+
+
+@for_each(
+    [
+        ("tournament", "plan", "spec.yaml", "--seed"),
+        ("tournament", "rate", "t", "--min-games"),
+        ("serve", "--port"),
+        ("step", "x", "--wait"),
+    ],
+    "command",
+)
+def test_flags_take_no_other_digits(debate: Run, command: tuple[str, ...]) -> None:
+    """A flag that takes a number refuses them before anything is done."""
+    ran = debate(*command, ODD[1])
+
+    assert ran.code == 2 and command[-1] in ran.err and "not a" in ran.err
+
+
+@for_each([("2", 2.0), (" 2.50 ", 2.5), ("1e1", 10.0), (".5", 0.5), ("+3.", 3.0)])
+def test_plain_numbers_are_taken(text: str, value: float) -> None:
+    """Decimals, signs, exponents and spaces around a number are its usual forms."""
+    assert read_max_cost(text) == from_text("max_cost", text) == value
+    assert flags.whole_number(" -7 ") == -7

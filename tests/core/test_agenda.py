@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import pytest
 from core.folding import converging, opened, play, play_debate, speech_event
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import BriefSent, BudgetChanged, EarlierDebate, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.events import BriefSent, BudgetChanged, EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import DoesNotFit
@@ -152,15 +151,3 @@ def test_a_complete_debate_has_no_new_cap() -> None:
     debate = play_debate(1)
     with pytest.raises(DoesNotFit, match="a new cost cap"):
         debate = apply(debate, BudgetChanged(max_cost=5))
-
-
-def again(
-    rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = "", **earlier_debate: Any
-) -> DebateState:
-    """A debate that judges that one again, played to its end or until a turn is due."""
-    made = opened(rounds, judges).model_copy(
-        update={"earlier_debate": EarlierDebate(source="old", digest="0" * 64, **earlier_debate)}
-    )
-    debate = fold([made])
-    debate, _ = play(debate, script, until=until)
-    return debate

@@ -1,4 +1,5 @@
-"""Ballots in, numbers out: exact scores, winners, findings, strength and remarks, and verdicts without a decision."""
+"""Ballots in, numbers out: one judge's vote, what a panel's come to, exact scores, winners, findings, strength and
+remarks, and verdicts without a decision."""
 
 from __future__ import annotations
 
@@ -18,12 +19,18 @@ from debate_orchestrator.core.verdict import (
     RoundResult,
     Verdict,
     Vote,
+    panel_winner,
+    plurality_label,
     read_ballot,
     round_result,
+    score,
+    swing,
 )
 from debate_orchestrator.util.numbers import decimals
 
 SIDES = ("a", "b")
+EVEN = {"x": Fraction(1), "y": Fraction(1)}
+LABELS = {"supported": "a", "refuted": "b", "unclear": "no decision"}
 POINTS = st.one_of(st.integers(1, 10), st.floats(1, 10), st.decimals(1, 10, places=2).map(float))
 WINNER = st.sampled_from(["a", "b", "tie"])
 
@@ -32,11 +39,23 @@ def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
     return RoundResult(round=n, scores={"a": Fraction(a), "b": Fraction(b)}, winner=winner, ballots=1)
 
 
-def votes(*declared: str) -> list[Vote]:
-    """The votes of a panel whose judges declare these winners."""
-    return [
-        Vote(judge=f"judge-{n}", turn_id="x", original=ParsedBallot(winner=one)) for n, one in enumerate(declared, 1)
-    ]
+def read(ballot: dict[str, Any], weights: dict[str, Fraction] = EVEN) -> ParsedBallot:
+    return read_ballot(ballot, SIDES, weights, LABELS)
+
+
+def parsed_ballot(winner: str = "a", **how: Any) -> ParsedBallot:
+    return ParsedBallot(winner=winner, **how)
+
+
+def vote(original: ParsedBallot | str | None = "a", mirrored: ParsedBallot | str | None = None, **how: Any) -> Vote:
+    """A judge's vote; twice, where a second presentation is named."""
+    made = [ParsedBallot(winner=one) if isinstance(one, str) else one for one in (original, mirrored)]
+    return Vote(**{"judge": "judge", "turn_id": "x", "original": made[0], "mirrored": made[1]} | how)
+
+
+def panel(*winners: str | None) -> list[Vote]:
+    """The votes of judges who declare these winners; None is an absent judge."""
+    return [vote(winner, judge=f"judge-{n}") for n, winner in enumerate(winners, start=1)]
 
 
 def final_verdict(votes: Sequence[Vote], results: Sequence[RoundResult], sides: Sequence[str], **how: Any) -> Verdict:
@@ -50,7 +69,7 @@ def final_verdict(votes: Sequence[Vote], results: Sequence[RoundResult], sides: 
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
     """The verdict on totals of `a` and `b` by final ballots that declare these winners."""
     said = [] if strength is None else [strength] * len(declared)
-    return final_verdict(votes(*declared), [result(1, a, b)], SIDES, strengths=said, **how)
+    return final_verdict(panel(*declared), [result(1, a, b)], SIDES, strengths=said, **how)
 
 
 DECIMALS = [
@@ -183,7 +202,7 @@ def test_swapped_names_swap_the_verdict(
 
     def made(swap: bool) -> Verdict:
         named = other if swap else {}
-        final_votes = votes(*(named.get(one, one) for one in declared))
+        final_votes = panel(*(named.get(one, one) for one in declared))
         results = [
             result(n, *(map(Fraction, map(str, (b, a) if swap else (a, b)))), named.get(winner, winner))
             for n, (a, b, winner) in enumerate(rounds, 1)
@@ -204,7 +223,7 @@ def test_swapped_names_swap_the_verdict(
 def test_short_of_the_quorum_nothing_is_decided() -> None:
     """With fewer votes than the quorum there is no winner and no strength, and it is remarked; the votes stay."""
     made = final_verdict(
-        votes("a", "no decision", "no decision"), [result(1, 9, 2)], SIDES, quorum=2, strengths=["narrow"]
+        panel("a", "no decision", "no decision"), [result(1, 9, 2)], SIDES, quorum=2, strengths=["narrow"]
     )
     assert (made.winner, made.strength, made.vote_counts, made.quorum) == ("no decision", None, {"a": 1}, 2)
     assert (made.remarks, len(made.votes)) == (("no quorum",), 3)
@@ -220,11 +239,11 @@ def test_an_abstention_is_no_disagreement() -> None:
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
     """Where no judge voted both times, or too few now, nothing is decided by swing."""
     gone = [Vote(judge="judge-1", turn_id="x", original=None)]
-    assert final_verdict(votes("a"), [], SIDES, pre_debate_votes=gone, by_swing=True).winner == "no decision"
-    assert final_verdict(votes("a"), [], SIDES, by_swing=True).winner == "no decision"
-    both = votes("b", "b")
+    assert final_verdict(panel("a"), [], SIDES, pre_debate_votes=gone, by_swing=True).winner == "no decision"
+    assert final_verdict(panel("a"), [], SIDES, by_swing=True).winner == "no decision"
+    both = panel("b", "b")
     assert (
-        final_verdict(votes("a", "no decision"), [], SIDES, pre_debate_votes=both, by_swing=True, quorum=2).winner
+        final_verdict(panel("a", "no decision"), [], SIDES, pre_debate_votes=both, by_swing=True, quorum=2).winner
         == "no decision"
     )
 
@@ -232,14 +251,14 @@ def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
 def test_a_side_that_gained_no_vote_wins_by_no_swing() -> None:
     """Where one side lost votes and none gained any, the swing is a tie."""
     made = final_verdict(
-        votes("a", "a", "tie"), [], SIDES, pre_debate_votes=votes("a", "a", "a"), by_swing=True, quorum=2
+        panel("a", "a", "tie"), [], SIDES, pre_debate_votes=panel("a", "a", "a"), by_swing=True, quorum=2
     )
     assert (made.winner, made.swing) == ("tie", {"a": -1, "b": 0})
 
 
 def test_a_concession_that_ballots_found_needs_a_quorum() -> None:
     """Short of the quorum, a concession found by ballots decides nothing; a side's own concession does."""
-    final_votes = votes("b", "no decision", "no decision")
+    final_votes = panel("b", "no decision", "no decision")
     made = final_verdict(final_votes, [], SIDES, quorum=2, concession="a")
     assert (made.winner, made.strength, made.remarks) == ("no decision", None, ("no quorum",))
     made = final_verdict(final_votes, [], SIDES, quorum=2, concession="a", conceded_by_speech=True)
@@ -250,3 +269,104 @@ def test_a_concession_that_ballots_found_needs_a_quorum() -> None:
     assert verdict is not None and (verdict.winner, verdict.remarks) == ("no decision", ("no quorum",))
     verdict = tally.verdict(play_debate(2, 3, script | {"1.opening.a": f"Well.\n\n{CONCEDE}"}, quorum=2))
     assert verdict is not None and verdict.winner == "consensus"
+
+
+# What a ballot says
+
+
+BALLOTS_AND_WINNERS = [
+    ({"winner": "b"}, "b"), ({"winner": "tie"}, "tie"), ({"winner": "no decision"}, "no decision"),
+    ({"winner": "b", "scores": {"a": {"x": 9, "y": 9}, "b": {"x": 1, "y": 1}}, "label": "supported"}, "b"),
+    ({"winner": None, "scores": {"a": {"x": 9, "y": 1}, "b": {"x": 4, "y": 5}}}, "a"),
+    ({"scores": {"a": {"x": 1, "y": 9}, "b": {"x": 5, "y": 5}}, "label": "supported"}, "tie"),
+    ({"label": "refuted"}, "b"), ({"label": "unclear"}, "no decision"), ({"label": "something else"}, "no decision"),
+    ({"label": None}, "no decision"), ({"score": 3}, "no decision"),
+]  # fmt: skip
+
+
+def test_whom_a_ballot_is_for() -> None:
+    """A vote is for the winner that the ballot declares, else for who has the better scores, else for whom its label
+    stands; where it says none of this, for neither."""
+    for ballot, winner in BALLOTS_AND_WINNERS:
+        assert read(ballot).winner == winner, ballot
+
+
+def test_a_score_is_the_exact_mean_of_its_criteria() -> None:
+    """The score of a side is the mean of the criteria that apply, as an exact fraction of the points as written."""
+    points = {"x": 7.1, "y": 6, "z": 0.1}
+    assert score(points, dict.fromkeys("xyz", Fraction(1))) == Fraction(132, 30)
+    assert score(points, EVEN) == Fraction(131, 20)
+
+
+# One judge
+
+
+def test_another_label_is_another_vote() -> None:
+    """A vote whose label changes with the presentation is unstable, also where the winner does not."""
+    made = vote(parsed_ballot("a", label="true"), parsed_ballot("a", label="mostly true"), shown_mirrored=True)
+    assert (made.winner, made.label, made.stable) == ("no decision", None, False)
+
+
+# A panel
+
+
+@for_each([
+    (["a"], 1, "a"), (["a", "a", "b"], 3, "a"), (["a", None, "no decision"], 1, "a"),
+    (["a", None, "no decision"], 2, "no decision"), (["a", "tie", None], 2, "a"), (["tie", "tie", None], 2, "tie"),
+    (["consensus", "consensus", "a"], 2, "consensus"), (["consensus", "consensus", "a", "b"], 2, "tie"),
+    (["consensus", "no decision", "no decision"], 1, "consensus"), ([None, None], 1, "no decision"),
+    ([], 0, "no decision"),
+])  # fmt: skip
+def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner: str) -> None:
+    """There is a decision where as many judges as the quorum vote for a side, a tie or consensus."""
+    assert panel_winner(panel(*votes), SIDES, quorum) == winner
+
+
+# Before and after
+
+
+@for_each(
+    [
+        (["a", "a", "tie"], ["a", "b", "b"], {"a": -1, "b": 2}),
+        (["tie", "no decision"], ["a", "a"], {"a": 2, "b": 0}),
+        (["a"], ["a"], {"a": 0, "b": 0}),
+        (["a", None], ["a", "b"], {"a": 0, "b": 0}),
+        (["b", "a"], [None, "a"], {"a": 0, "b": 0}),
+        ([None, "a"], ["b", None], {}),
+        ([], ["a"], {}),
+    ]
+)
+def test_a_swing_is_what_a_side_gained(
+    before: list[str | None], after: list[str | None], gained: dict[str, int]
+) -> None:
+    """A side's swing is its votes after the debate less those before it, among the judges who voted both times."""
+    assert swing(panel(*before), panel(*after), SIDES) == gained
+
+
+@for_each(
+    [
+        (["x"], "x"),
+        (["x", "y", "x"], "x"),
+        (["x", "y"], None),
+        (["x", "x", "y", "y"], None),
+        ([None, "x"], "x"),
+        ([], None),
+    ]
+)
+def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
+    """A panel's label is the one given more often than any other, if there is one."""
+    assert plurality_label([vote(parsed_ballot(label=label)) for label in labels]) == most
+
+
+def test_two_models_in_a_seat_are_not_one_judge() -> None:
+    """Where a judge's seat was given to another model, neither has voted both times: no swing comes of it, and the two
+    presentations were not seen by one judge."""
+    first, second = frozenset({"one"}), frozenset({"other"})
+    before = [vote("b", judge="judge-1", cast_by=first), vote("b", judge="judge-2", cast_by=first)]
+    after = [vote("a", judge="judge-1", cast_by=second), vote("a", judge="judge-2", cast_by=first)]
+    assert swing(before, after, SIDES) == {"a": 1, "b": -1}
+    assert swing(before[:1], after[:1], SIDES) == {}
+
+    pair = vote("a", "a", shown_mirrored=True, cast_by=first)
+    replaced = pair.model_copy(update={"cast_by": first | second})
+    assert (pair.is_pair, replaced.is_pair, replaced.winner) == (True, False, "a")
