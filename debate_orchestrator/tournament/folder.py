@@ -269,7 +269,7 @@ def load(folder: str) -> Tournament:
 def must_stay_in_tournament(folder: str, journal: str, events: Sequence[Event]) -> None:
     """Raises BadSettings if events would make the journal of one of a tournament's debates that of another."""
     tournament, name = load(folder), os.path.basename(os.path.realpath(journal)).removesuffix(JOURNAL)
-    if any(debate.id == name and tournament.has_outsiders(debate, events) for debate in tournament.schedule):
+    if (debate := tournament.debates.get(name)) and tournament.has_outsiders(debate, events):
         problem = f"With other models, {name_of(journal)} would be left out of the tournament in {name_of(folder)}."
         hint = "a judge of its pool who may judge this debate; or resume a copy of the journal, which counts for itself"
         raise BadSettings(problem, hint=hint)

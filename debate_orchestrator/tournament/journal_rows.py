@@ -52,7 +52,6 @@ from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage,
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
 from debate_orchestrator.util.errors import BadFile, BadJournal, UserError, without_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import quoted
 
 _SEATS: dict[str, Side] = {"a": "pro", "b": "con"}
@@ -112,7 +111,7 @@ def read_rows(folder: str) -> Rows:
     rejudged = [debate for debate in debates_read if debate.report.earlier_debate is not None]
     rejudged, more_copies = _without_copies(rejudged)
     problems += [*of_other_debates, *copies, *more_copies]
-    scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
+    scheduled = tournament.debates if tournament else {}
     kept = {debate.path for debate in (*run_debates, *rejudged)}
     by_path = {debate.path: debate.entries for debate in debates_read if debate.path in kept}
     names = names_by_spec(tournament, by_path)
@@ -158,16 +157,11 @@ def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[st
     named by its path from `folder`, since journals of several folders may have one name."""
     debates: list[_Debate] = []
     problems: list[str] = []
-    names_without_keys = set[str]()
     for path in paths:
         name = debate_id(path, folder)
         if len(name) > rows.MAX_NAME_LENGTH:
             problems.append(f"{name_of(path)}: its path has more than {rows.MAX_NAME_LENGTH:,} characters.")
             continue
-        if (name_without_keys := redact(name)) in names_without_keys:
-            problems.append(f"{name_of(path)}: the path of another journal differs from it by an API key alone.")
-            continue
-        names_without_keys.add(name_without_keys)
         try:
             entries = read(path, follow=False).entries
             debates.append(_Debate(name, path, build_report(entries, journal=path), entries))
@@ -196,13 +190,12 @@ def _scheduled_debates(tournament: Tournament | None, debates: Sequence[_Debate]
     run_debates = [debate for debate in debates if debate.report.earlier_debate is None]
     if tournament is None:
         return run_debates, []
-    scheduled = {entry.id: entry for entry in tournament.schedule}
     scheduled_debates, notes = [], []
     for debate in run_debates:
         try:
-            if debate.name not in scheduled:
+            if debate.name not in tournament.debates:
                 raise BadFile(f"{name_of(debate.path)} is not the journal of a scheduled debate.")
-            tournament.must_belong(scheduled[debate.name], [entry.event for entry in debate.entries])
+            tournament.must_belong(tournament.debates[debate.name], [entry.event for entry in debate.entries])
             scheduled_debates.append(debate)
         except BadFile as error:
             notes.append(without_hint(error.problems[0]))

@@ -247,7 +247,7 @@ def estimate_tournament(
     spec: TournamentSpec, debates: Sequence[ScheduledDebate], concurrency: int, *, batch: bool = False
 ) -> TournamentEstimate:
     """The estimate for these debates, with so many at once; with `batch`, in batches where the vendor takes them."""
-    amounts: dict[str, dict[str, float]] = {}
+    amounts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds, sample = 0.0, list(debates)
     if len(debates) > MAX_ESTIMATED:
         sample = random.Random(spec.seed).sample(sample, MAX_ESTIMATED)
@@ -262,7 +262,9 @@ def estimate_tournament(
         seconds += expected.seconds * factor
         for seat_model, line in _by_model(expected, opened.cast):
             if rehearsal or not model_spec.is_stand_in(seat_model):
-                _add(amounts.setdefault(model_spec.without_rehearse(seat_model), {}), line, factor)
+                taken = {"calls": line.calls, **{name: getattr(line.usage, name) for name in Usage.model_fields}}
+                total = amounts[model_spec.without_rehearse(seat_model)]
+                total.update({name: amount * factor for name, amount in taken.items()})
     batched = batch and not spec.settings.get("search")  # searches are made alone
     with declared_prices(spec):
         models = tuple(_model_estimate(model, total, batch=batched) for model, total in amounts.items())
@@ -277,13 +279,6 @@ def estimate_tournament(
         seconds=None if in_batches else needed_seconds,
         bound="batches" if in_batches else bound,
     )
-
-
-def _add(total: dict[str, float], line: CostLine, factor: float) -> None:
-    """Adds so many times what a line takes."""
-    usage = {name: getattr(line.usage, name) for name in Usage.model_fields}
-    for name, amount in {"calls": line.calls, **usage}.items():
-        total[name] = total.get(name, 0.0) + amount * factor
 
 
 def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, CostLine]]:

@@ -307,37 +307,23 @@ class TournamentRun:
         return self.statuses[scheduled.id]
 
     async def _take_turns(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> None:
-        opened_events: list[Opened] = []
-
-        def make_opened() -> Opened:
-            opened_events.append(self.tournament.make_opened(scheduled))
-            return opened_events[0]
-
         journal: JournalWriter | None = None
         try:
-            async with self._store.open(scheduled.id, make_opened) as journal:
-                await self._take_turns_of(scheduled, journal, opened_events, stop)
+            async with self._store.open(scheduled.id, lambda: self.tournament.make_opened(scheduled)) as journal:
+                self.tournament.must_belong(scheduled, journal.events)
+                session = open_journal(journal, DebateFiles.of_journal(journal.path))
+                try:
+                    if session.state.due and (note := changed_prompts(session.state)) is not None:
+                        session.record(note)
+                    if schedule.turns_without_usable_ballot(session.state) and self._retry_undecided:
+                        session.record(Reopened())
+                    while session.state.due and not stop.is_set():
+                        await self._drive(scheduled, session, stop)
+                    await journal.wait_until_synced()
+                finally:
+                    self._record_status(scheduled, session.current)
         finally:
-            self.lost_count += len(journal.lost_summaries) if journal is not None else 0
-
-    async def _take_turns_of(
-        self, scheduled: ScheduledDebate, journal: JournalWriter, opened_events: Sequence[Opened], stop: asyncio.Event
-    ) -> None:
-        """Takes every turn of the debate in a journal; `opened_events` has its first event if it was begun just now."""
-        events = journal.events
-        if not opened_events or events[0] is not opened_events[0]:
-            self.tournament.must_belong(scheduled, events)
-        session = open_journal(journal, DebateFiles.of_journal(journal.path))
-        if not opened_events and session.state.due and (note := changed_prompts(session.state)) is not None:
-            session.record(note)
-        if schedule.turns_without_usable_ballot(session.state) and self._retry_undecided:
-            session.record(Reopened())
-        try:
-            while session.state.due and not stop.is_set():
-                await self._drive(scheduled, session, stop)
-            await journal.wait_until_synced()
-        finally:
-            self._record_status(scheduled, session.current)
+            self.lost_count += len(journal.lost_summaries) if journal is not None else 0  # when it is closed
 
     async def _drive(self, scheduled: ScheduledDebate, session: DebateSession, stop: asyncio.Event) -> None:
         """Takes a debate's turns until it is complete, or stops; a judge who fails is replaced from the reserve."""
