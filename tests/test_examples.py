@@ -20,7 +20,7 @@ from debate_orchestrator.core.settings import with_keys_of_today
 from debate_orchestrator.reports.decision_brief import first_sentence
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import render_file
-from debate_orchestrator.reports.verdict_text import first_screen
+from debate_orchestrator.reports.verdict_text import open_claims
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -66,16 +66,18 @@ class TestExample:
         assert Path(beside.page).read_text(encoding="utf-8") == render_file(report, ".html")
 
     def test_page_one_is_short(self, path: Path) -> None:
-        """It is about as long as the docs say, and shows what the debate changed and what each side holds: whole
-        sentences, or clauses of a long one."""
+        """It is about as long as the docs say, and shows what the debate changed and what each side holds, at
+        most a sentence of each, or clauses of a long one."""
         report = build_report(read(path).entries)
         if (brief := report.shown_decision_brief) is None:
             return
-        held = [text for _, claim in first_screen(report).open_claims for text in claim.positions.values()]
+        held = [text for _, claim in open_claims(report)[0] for text in claim.positions.values()]
         decision = render_file(report, ".html").partition('<section id="decision"')[2].partition("</section>")[0]
         markdown = render_file(report, ".md").partition("## Decision Brief")[2].partition("### How Far")[0]
-        shown = [(brief.changed, first_sentence(brief.changed, 300, and_more=True))]
-        for whole, text in [*shown, *((text, first_sentence(text)) for text in held)]:
+        for whole, text in [
+            (brief.changed, first_sentence(brief.changed, 300)),
+            *((text, first_sentence(text)) for text in held),
+        ]:
             assert text in html.unescape(decision) and text in html.unescape(markdown)
             cut = text.removesuffix(" …")
             assert cut == whole or re.match(r"[,;:]\s|\s[–—-]\s", whole.removeprefix(cut)) or cut[-1] in ".!?", text

@@ -24,7 +24,16 @@ from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 from debate_orchestrator.reports.provenance import author_note
 from debate_orchestrator.reports.rich_text import plain_text
-from debate_orchestrator.reports.verdict_text import first_screen, remarks, who_argued_better
+from debate_orchestrator.reports.verdict_text import (
+    open_claims,
+    outcome,
+    reasons,
+    remarks,
+    score_bar,
+    strength_sentences,
+    unchecked,
+    who_argued_better,
+)
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 
@@ -39,7 +48,7 @@ def points(a: float, b: float) -> dict[str, object]:
 
 
 def answer(model: ReportModel) -> str:
-    return plain_text(first_screen(model).outcome)
+    return plain_text(outcome(model))
 
 
 def earlier(name: str) -> ReportModel:
@@ -254,21 +263,21 @@ def test_how_firm_it_is() -> None:
     assert level.verdict and level.verdict.decision == "Winner: A (narrow, on equal scores)"
     assert "A: 7 | B: 7 | Winner: A (on equal scores)\n" in markdown.render(level)
     assert "Winner: A (on equal scores) " in page.render(level)
-    alone = first_screen(adversarial(script_of(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))
+    alone = strength_sentences(adversarial(script_of(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))
     script = {f"final.verdict.judge-{n}": points(*given) for n, given in enumerate(((8, 7), (7, 8), (8, 7)), start=1)}
-    panel = first_screen(report_model("panel", script, panel=3, mirror=False))
+    panel = strength_sentences(report_model("panel", script, panel=3, mirror=False))
 
-    assert alone.strength == ("Researcher A (Pro) argued better (decisive).",)
-    assert panel.strength == ("Debater A (PRO) argued better (narrow).", "2 of 3 judges voted for A, 1 for B.")
+    assert list(alone) == ["Researcher A (Pro) argued better (decisive)."]
+    assert list(panel) == ["Debater A (PRO) argued better (narrow).", "2 of 3 judges voted for A, 1 for B."]
 
 
 def test_a_strip_ends_with_what_it_measures() -> None:
     """Points stand by the most there can be, a probability by what is left of it, a score by its scale."""
-    lead = first_screen(adversarial(rounds=2)).score_bar
-    likely = first_screen(
+    lead = score_bar(adversarial(rounds=2))
+    likely = score_bar(
         report_model("question", {"final.verdict.judge": {"winner": "b", "probability": 0.75}}, mirror=False)
-    ).score_bar
-    scored = first_screen(report_model("claim", {"final.verdict.judge": label("misleading", 4)})).score_bar
+    )
+    scored = score_bar(report_model("claim", {"final.verdict.judge": label("misleading", 4)}))
 
     assert lead and likely and scored
     assert (lead.ends, lead.share) == (("A (Pro) 14", "B (Con) 12"), Fraction(14, 26))
@@ -280,7 +289,7 @@ def test_a_strip_ends_with_what_it_measures() -> None:
 def test_every_judge_of_a_panel_gives_its_reason() -> None:
     """Each judge's own words are there whole, with the ballot that they are from."""
     model = earlier("rewrite-in-rust")
-    given = first_screen(model).reasons
+    given = list(reasons(model))
 
     assert [(one.title, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
     assert given[0].text == (model.final_ballots[0].fields or {})["decided"]["b"]
@@ -294,9 +303,9 @@ def test_open_claims_come_by_id_the_most_disputed_first() -> None:
             ("resolved by consensus", "partially resolved", "unresolved", "partially resolved", "unresolved"), start=1
         )
     ]
-    first = first_screen(adversarial(script_of(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
-    assert [id for id, _ in first.open_claims] == ["C3", "C5"]
-    assert first.open_rest == "2 more in the dissent record: 2 partially resolved"
+    shown, more = open_claims(adversarial(script_of(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
+    assert [id for id, _ in shown] == ["C3", "C5"]
+    assert more == "2 more in the dissent record: 2 partially resolved"
 
 
 def test_a_first_sentence_ends_in_no_abbreviation() -> None:
@@ -312,16 +321,16 @@ def test_a_first_sentence_ends_in_no_abbreviation() -> None:
 
 def test_what_was_not_checked() -> None:
     """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
-    assert first_screen(adversarial(rounds=1)).unchecked == (
+    assert tuple(unchecked(adversarial(rounds=1))) == (
         "The turns came as files, from an agent or a person; which model wrote them is not on record.",
         "With one round, Researcher A, who spoke first, could not answer the other side.",
         "No source that the debaters cite was looked up.",
         "No judge also voted with the sides in the other order, which can change a vote.",
     )
-    assert not any("which can change" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
-    assert not any("With one round" in one for one in first_screen(adversarial(rounds=2)).unchecked)
+    assert not any("which can change" in one for one in unchecked(adversarial(rounds=1, mirror=True)))
+    assert not any("With one round" in one for one in unchecked(adversarial(rounds=2)))
     given = report_model("question", {}, material="Six people.")
-    assert not any("passage.txt" in one for one in first_screen(given).unchecked)
+    assert not any("passage.txt" in one for one in unchecked(given))
     assert '<p class="more"><a href="#h-context">Context files: “passage.txt”.</a></p>' in page.render(given)
 
 
@@ -347,7 +356,7 @@ def test_no_judge_is_for_a_result_that_is_none() -> None:
     conceded = {"_1_opening_a": "I CONCEDE THE DEBATE."}
     neither, equal = "Neither side argued better by the judges' votes", "It is a tie although the totals differ"
     stands = "The debate ended in consensus, on the position of Researcher B (Con)"
-    for winners, more, judges_for, outcome, remark in (
+    for winners, more, judges_for, told, remark in (
         (("a", "b"), scores, None, neither, equal),
         (("a", "b", "tie"), scores, None, neither, ""),
         (("tie", "tie"), scores, (2, 2), neither, equal),
@@ -358,7 +367,7 @@ def test_no_judge_is_for_a_result_that_is_none() -> None:
         happened = play_events(script_of(**finals, **more), rounds=1, cast=cast | {"judge": (*"xyz",)[: len(winners)]})
         model = build_report(entries(happened))
         assert decision_brief._judges_for(fold(happened)) == judges_for
-        assert who_argued_better(model) == outcome
+        assert who_argued_better(model) == told
         assert any(text.startswith(remark) for text in remarks(model))
 
 

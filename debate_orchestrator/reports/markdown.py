@@ -68,7 +68,7 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
 
 
 def _render_template(report: ReportModel, template: str, **more: Any) -> str:
-    writer = MarkdownWriter(partial(_link, report), report.judging.rules.checked_tags)
+    writer = MarkdownWriter(partial(_link, report), report.rules.checked_tags)
     values = report_sections.template_values(report, writer) | {"links": partial(_links, report)}
     if not report.transcript_only:
         advice = report.shown_decision_brief.advice if report.shown_decision_brief else None
@@ -79,7 +79,6 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
             "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": Markup(_CONTENTS),
             "verdict_lines": verdict_text.verdict_lines(report),
-            "first_screen": verdict_text.first_screen(report),
             "summary": _summary(report, writer),
             "before": BEFORE,
             "after": AFTER,

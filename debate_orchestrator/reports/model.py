@@ -142,7 +142,6 @@ class ReportModel(Part):
     """The files that speakers could draw on, with their text."""
     journal: JournalReport
     """The journal that the report was made from."""
-    transcript_only: bool = Field(default=False, exclude=True)
     rules: Format = Field(exclude=True)
     """The format, with its phases and prompts; `format` is what the JSON says of it."""
     debated_texts: tuple[str, ...] = Field(exclude=True)
@@ -165,12 +164,24 @@ class ReportModel(Part):
     """Turns after the last round that are neither a final vote nor a dissent record."""
     final_ballots: tuple[TurnReport, ...] = Field(exclude=True)
     """The final votes."""
+    counting_ballots: tuple[TurnReport, ...] = Field(exclude=True)
+    """The final votes that are valid and left in, on the debate as it was."""
     dissent_record: TurnReport | None = Field(default=None, exclude=True)
     """The turn of the dissent record; null if there is none (yet)."""
     converged_again: str | None = Field(default=None, exclude=True)
     """The sentence that flags convergence after an intervention; None if there was none."""
     turn_places: dict[str, tuple[int, str]] = Field(exclude=True)
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
+
+    @property
+    def transcript_only(self) -> bool:
+        """Whether the format has no other report than the bare transcript."""
+        return self.rules.report == "speeches only"
+
+    @property
+    def positions_are_answers(self) -> bool:
+        """Whether the positions are answers to a question, so that no side is for or against anything."""
+        return not any(self.rules.seats[side].label for side in self.rules.sides)
 
     @property
     def no_decision(self) -> str:
@@ -202,7 +213,8 @@ def build_report(
     """The report of a journal and of these ballots of reviewers. `journal` is its path, for errors.
     Raises DamagedJournal if its events do not fit, or no report can be made of them."""
     with as_damaged_journal(journal):
-        return _report(entries, reviewer_ballots)
+        report = _report(entries, reviewer_ballots)
+        return report.model_copy(update={"summary": summary_line(report, None)})
 
 
 def report_of(journal: str, entries: Sequence[Entry]) -> ReportModel:
@@ -219,16 +231,17 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     turns = {turn.id: _turn(debate, turn, stages[turn.id], ballots.get(turn.id)) for turn in shown_turns}
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
-    final_ballots = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
-    counting = [turn for turn in final_ballots if not turn.left_out and not turn.mirrored]
-    dissent_records = [turn for turn in turns.values() if turn.kind == "record"]
-    briefs = [turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].of_decision_brief]
-    elsewhere = (*final_ballots, *dissent_records, *briefs)
-    after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
+    last = [turns[turn.id] for turn in shown_turns if turn.after_rounds]
+    final_ballots = tuple(turn for turn in last if turn.is_vote)
+    counting = [turn for turn in final_ballots if turn.fields and not turn.left_out and not turn.mirrored]
+    questions = (question for turn in counting for question in (turn.fields or {}).get("unresolved_questions", ()))
+    follow_ups = ((turn, (turn.fields or {}).get("follow_up")) for turn in counting)
+    dissent_record = next((turn for turn in last if turn.kind == "record" and turn.fields), None)
+    briefs = [turn for turn in last if turn.of_decision_brief]
+    after = tuple(turn for turn in last if turn.kind not in ("ballot", "record") and not turn.of_decision_brief)
     earlier = debate.opened.earlier_debate
-    dissent_record = dissent_records[0] if dissent_records and dissent_records[0].fields else None
     in_rounds = (turn for r in rounds for turn in (*r.speeches, *r.ballots, *r.intervention_speeches))
-    report = ReportModel(
+    return ReportModel(
         **_setup(debate),
         **_outcome(debate, judging),
         status="complete" if debate.complete else "paused",
@@ -242,8 +255,8 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         votes=tuple(VoteReport.of(vote, judging.scales.max_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
         dissent=_disputed_claims(dissent_record, debate.format.sides),
-        unresolved_questions=tuple(_unresolved_questions(counting)),
-        follow_up=tuple(_follow_up(counting)),
+        unresolved_questions=tuple(dict.fromkeys(questions)),
+        follow_up=tuple(FollowUp(judge=turn.seat, turn=turn.id, text=text) for turn, text in follow_ups if text),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
         turns=(*before, *in_rounds, *after, *final_ballots, *([dissent_record] if dissent_record else []), *briefs),
         evidence=citations.evidence(debate),
@@ -254,11 +267,11 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         before=before,
         after=after,
         final_ballots=final_ballots,
+        counting_ballots=tuple(counting),
         dissent_record=dissent_record,
         converged_again=debate.format.announcements.converged_again if tally.rounds_converged_again(debate) else None,
         turn_places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
-    return report.model_copy(update={"summary": summary_line(report, None)})
 
 
 def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
@@ -291,7 +304,6 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "strictness": settings.strictness,
         "as_of": settings.as_of,
         "rounds_asked": settings.rounds if format.round else 0,
-        "transcript_only": format.report == "speeches only",
         "arguing_sides": arguing,
         "spoke_first": first_speaker(debate),
         "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
@@ -400,7 +412,6 @@ def _judging(debate: DebateState) -> JudgingReport:
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_asked_fields(debate, [slot for slot in slots if slot.after_rounds]),
         scales=wording.scales(format),
-        rules=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
         votes=tuple(tally.final_votes(debate)),
         pre_debate_votes=tuple(tally.pre_debate_votes(debate)),
@@ -413,10 +424,9 @@ def _asked_fields(debate: DebateState, slots: Iterable[Slot]) -> frozenset[str]:
 
 
 def _votes(debate: DebateState) -> list[Vote]:
-    numbers = _round_numbers(debate)
     return [
         *tally.pre_debate_votes(debate),
-        *(vote for n in numbers for vote in tally.votes(debate, n)),
+        *(vote for n in _round_numbers(debate) for vote in tally.votes(debate, n)),
         *tally.final_votes(debate),
     ]
 
@@ -450,17 +460,6 @@ def _disputed_claims(dissent_record: TurnReport | None, sides: Sequence[str]) ->
     if dissent_record is None or dissent_record.left_out:
         return None
     return tuple(DisputedClaim.of(row, sides) for row in (dissent_record.fields or {})["rows"])
-
-
-def _unresolved_questions(final_ballots: Iterable[TurnReport]) -> list[str]:
-    question_lists = ((turn.fields or {}).get("unresolved_questions", []) for turn in final_ballots)
-    return list(dict.fromkeys(question for questions in question_lists for question in questions))
-
-
-def _follow_up(final_ballots: Iterable[TurnReport]) -> Iterator[FollowUp]:
-    for turn in final_ballots:
-        if text := (turn.fields or {}).get("follow_up"):
-            yield FollowUp(judge=turn.seat, turn=turn.id, text=text)
 
 
 def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:

@@ -11,7 +11,6 @@ from pydantic import ConfigDict, Field
 
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import EarlierRound, Opened
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import MIRRORED
 from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.shape import Shape
@@ -242,18 +241,11 @@ class JudgingReport(Part):
     final_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
     """The fields of a judge's vote after the last round."""
     scales: VoteScales = Field(default=VoteScales(), exclude=True)
-    rules: Format = Field(exclude=True)
-    """The format, with its rubric."""
     labelled: bool = Field(default=False, exclude=True)
     """Whether the votes are for labels."""
     votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     pre_debate_votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     weights: dict[str, Fraction] = Field(default={}, exclude=True)
-
-    @property
-    def positions_are_answers(self) -> bool:
-        """Whether the positions are answers to a question, so that no side is for or against anything."""
-        return not any(self.rules.seats[side].label for side in self.rules.sides)
 
     @property
     def has_scores(self) -> bool:

@@ -88,8 +88,6 @@ def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
         "writer": writer,
         "concession": writer.line(verdict_text.concession(report)),
         "own_issues": writer.items(issue_phrases) if issue_phrases else "",
-        "own_issues_title": OWN_ISSUES_TITLE,
-        "own_issues_note": "Drawn up by the user, the weightiest first.",
         "speech_in_fields": partial(_write_structured, report, fields, writer),
         "ballot_items": lambda turn, what: writer.field_items(
             [
@@ -104,15 +102,25 @@ def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
         "quote_results": lambda turn: writer.items(quote_results(turn.quotes)),
         "cited": lambda turn: writer.line(cited_pages(turn.pages)),
     }
-    if report.transcript_only:
-        return values
-    return values | {
+    return values if report.transcript_only else values | _decision_values(report, fields)
+
+
+def _decision_values(report: ReportModel, fields: FieldText) -> dict[str, Any]:
+    """The values for what a bare transcript does not have: the decision, and how it was judged."""
+    shown_claims, more_claims = verdict_text.open_claims(report)
+    return {
         "mark_text": lambda reason: decision_brief.mark_text(reason, report.dissent or ()),
         "rapporteur_note": provenance.author_note(report.run),
         "findings": list(decision_brief.findings(report.shown_decision_brief)),
         "split_first_sentence": decision_brief.split_first_sentence,
         "first_sentence": decision_brief.first_sentence,
         "heading": decision_brief.heading,
+        "outcome": verdict_text.outcome(report),
+        "strength": list(verdict_text.strength_sentences(report)),
+        "reasons": list(verdict_text.reasons(report)),
+        "open_claims": shown_claims,
+        "more_claims": more_claims,
+        "unchecked": list(verdict_text.unchecked(report)),
         "result_line": verdict_text.result_line(report),
         "argued_better": verdict_text.who_argued_better(report),
         "remarks": verdict_text.remarks(report),
@@ -179,7 +187,7 @@ def context_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
 
 def judges_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:
     """The same of the files that judges could read; none where the format keeps them from judges."""
-    return context_files(report) if JUDGE in report.judging.rules.context_heard_by else iter(())
+    return context_files(report) if JUDGE in report.rules.context_heard_by else iter(())
 
 
 def own_issues(report: ReportModel) -> tuple[IssueReport, ...]:
@@ -220,7 +228,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> dict[str, Any]:
     """The tables and sentences on how a debate was judged; a part is empty if it has nothing to say."""
     means, judging = _means(report), report.judging
     about = [
-        phrase(strong(escaped(title), ":"), " ", inline_markdown(judging.rules.rubric.criteria[name].about))
+        phrase(strong(escaped(title), ":"), " ", inline_markdown(report.rules.rubric.criteria[name].about))
         for name, title in report.format.criteria.items()
     ]
     return {
@@ -354,7 +362,6 @@ def _named_violations(report: ReportModel, fields: FieldText) -> Iterator[Phrase
     yield from phrases
 
 
-OWN_ISSUES_TITLE = "List of Issues"
 _LATE = " (dated later than the topic)"
 _DIGITS = 12
 """Of a digest, as it is shown."""

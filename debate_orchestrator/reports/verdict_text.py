@@ -14,7 +14,7 @@ from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.decision_brief import RESOLVED, UNRESOLVED, full_stop, untouched_issues
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
+from debate_orchestrator.reports.parts import DisputedClaim, VerdictReport
 from debate_orchestrator.reports.provenance import DEGRADED, ONE_ROUND
 from debate_orchestrator.reports.rich_text import (
     Phrase,
@@ -73,7 +73,7 @@ def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple
 
 def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
     yield "Winner", phrase(winner_word(verdict.winner))
-    if report.judging.positions_are_answers and verdict.winner in report.positions:
+    if report.positions_are_answers and verdict.winner in report.positions:
         yield "Answer", escaped(report.positions[verdict.winner])
     if verdict.win_probability is not None:
         of = f", by the {_FOR_IT}" if _is_contested(verdict) else ""
@@ -260,41 +260,15 @@ class ScoreBar(NamedTuple):
     """The same in a sentence."""
 
 
-class FirstScreen(NamedTuple):
-    """The advice, its certainty, its reasons and the open points, from what every journal has, in reading order. A
-    decision brief, where a debate has one, answers the same questions: its parts take the place of these."""
-
-    outcome: Phrase
-    """A sentence about the world: the position that won, or why there is none."""
-    strength: tuple[str, ...]
-    """How strong the result is, a sentence each: see `strength_sentences`."""
-    score_bar: ScoreBar | None
-    reasons: tuple[Reason, ...]
-    open_claims: tuple[tuple[str, DisputedClaim], ...]
-    """Claim id to claim, the most disputed first, at most `MAX_OPEN`."""
-    open_rest: str
-    """How many more there are, and their status; empty if there are none."""
-    next_step: str
-    """A judge's recommendation for what to do next; may be empty."""
-    unchecked: tuple[str, ...]
-    """The weaknesses of the result, a sentence each."""
-
-
-def first_screen(report: ReportModel) -> FirstScreen:
+def open_claims(report: ReportModel) -> tuple[list[tuple[str, DisputedClaim]], str]:
+    """The claims in dispute on the first screen, each with its id, the most disputed first, at most `MAX_OPEN`; and how
+    many more there are, with their status, empty if there are none."""
     still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != RESOLVED]
     still_open.sort(key=lambda claim: claim[1].status != UNRESOLVED)
     rest = Counter(row.status or "in dispute" for _, row in still_open[MAX_OPEN:])
     counts = ", ".join(f"{n} {status}" for status, n in rest.items())
-    return FirstScreen(
-        outcome=outcome(report),
-        strength=tuple(strength_sentences(report)),
-        score_bar=_score_bar(report),
-        reasons=tuple(reasons(report)),
-        open_claims=tuple(still_open[:MAX_OPEN]),
-        open_rest=f"{sum(rest.values())} more in the dissent record: {counts}" if rest else "",
-        next_step=report.follow_up[0].text if report.follow_up else "",
-        unchecked=tuple(_unchecked(report)),
-    )
+    more = f"{sum(rest.values())} more in the dissent record: {counts}" if rest else ""
+    return still_open[:MAX_OPEN], more
 
 
 def outcome(report: ReportModel) -> Phrase:
@@ -317,7 +291,7 @@ def outcome(report: ReportModel) -> Phrase:
         return phrase("Neither position prevailed.")
     if verdict.winner == NO_DECISION:
         return phrase("Nothing was decided.")
-    positions = [(turn.fields or {}).get("converged_on") for turn in _unmirrored_final_ballots(report)]
+    positions = [(turn.fields or {}).get("converged_on") for turn in report.counting_ballots]
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
         conceded = concession(report)
@@ -335,10 +309,6 @@ def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
     if verdict.winner in affirming:
         return phrase(f"Yes{firmly}")
     return phrase(f"No{firmly} ", in_quotes) if denies(report.topic, position) else in_quotes
-
-
-def _unmirrored_final_ballots(report: ReportModel) -> list[TurnReport]:
-    return [turn for turn in report.final_ballots if turn.fields and not turn.mirrored and not turn.left_out]
 
 
 _FOR_IT = "judges who voted for it"
@@ -389,7 +359,7 @@ def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> It
         yield f"Judges' labels: {', '.join(f'{label} {labels.count(label)}' for label in dict.fromkeys(labels))}."
 
 
-def _score_bar(report: ReportModel) -> ScoreBar | None:
+def score_bar(report: ReportModel) -> ScoreBar | None:
     """The result between its two ends; None if there are no scores."""
     verdict = report.verdict
     if verdict is None or len(report.positions) != 2:
@@ -426,7 +396,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     if leading_side != TIE:
         leads = f"{winner_word(leading_side)} leads by {percent(verdict.gap or Fraction(0))}"
     rounds = sum(1 for round_report in report.rounds if round_report.scores) if report.judging.scores_rounds else 1
-    highest = Fraction(str(report.judging.rules.rubric.max)) * max(1, rounds)
+    highest = Fraction(str(report.rules.rubric.max)) * max(1, rounds)
     return f"{leads}; at most {decimals(highest)} points each"
 
 
@@ -435,8 +405,8 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
     verdict = report.shown_verdict
     if verdict is None:
         return
-    is_panel = len(_unmirrored_final_ballots(report)) > 1
-    for turn in _unmirrored_final_ballots(report):
+    is_panel = len(report.counting_ballots) > 1
+    for turn in report.counting_ballots:
         fields, name = turn.fields or {}, report.seats[turn.seat]
         strongest = fields.get("strongest_argument")
         if isinstance(strongest, dict) and not is_panel:
@@ -454,7 +424,8 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
             yield Reason(name, text, turn.id)
 
 
-def _unchecked(report: ReportModel) -> Iterator[str]:
+def unchecked(report: ReportModel) -> Iterator[str]:
+    """The weaknesses of the result, a sentence each."""
     yield from untouched_issues(report.issues if report.shown_decision_brief else None)
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"

@@ -240,11 +240,12 @@ def _weaknesses(debates: Sequence[_Debate], deciding: Mapping[str, _Rejudging]) 
     changed = [debate for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
     deciders = [deciding[debate.name].debate if debate.name in deciding else debate for debate in debates]
     overruled = [decider for decider in deciders if decider.is_overruled]
-    judged = [(decider, decider.report.judging) for decider in deciders if decider.report.verdict]
+    judged = [decider for decider in deciders if decider.report.verdict]
     otherwise = [
         decider
-        for decider, rules in judged
-        if rules.decided_by_swing or (len(rules.votes) > 1 and winner_of_label(rules.rules))
+        for decider in judged
+        if decider.report.judging.decided_by_swing
+        or (len(decider.report.judging.votes) > 1 and winner_of_label(decider.report.rules))
     ]
     ended = [debate for debate in debates if any(isinstance(entry.event, EndedEarly) for entry in debate.entries)]
     shared = [debate for debate in deciders if _has_vote_of_two_models(debate)]

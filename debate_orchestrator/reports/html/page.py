@@ -36,7 +36,7 @@ COMPARISON_PREFIX = '<!doctype html>\n<html lang="en" class="debate-comparison">
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    quotes = report.judging.rules.checked_tags
+    quotes = report.rules.checked_tags
     writer = HtmlWriter(report.turn_places, quotes)
     values = report_sections.template_values(report, writer) | {
         "title": wording.shorten(one_line(report.topic)) or "Debate",
@@ -51,11 +51,11 @@ def render(report: ReportModel) -> str:
         "after": AFTER,
     }
     if not report.transcript_only:
-        first_screen = verdict_text.first_screen(report)
-        outcome = plain_text(first_screen.outcome)
         values |= {
-            "description": wording.shorten(one_line(" ".join([outcome, *first_screen.strength])), 300),
-            "first_screen": first_screen,
+            "description": wording.shorten(
+                one_line(" ".join([plain_text(values["outcome"]), *values["strength"]])), 300
+            ),
+            "score_bar": verdict_text.score_bar(report),
             "path": partial(_path, report),
             "summary": verdict_text.summary(report),
         }
