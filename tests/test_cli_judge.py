@@ -124,7 +124,7 @@ def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:
     ran = debate("resume", "talk.judged.journal.jsonl")
     rejudging = debate("judge", "talk.md", "--judge", "human")
 
-    hint = "and there is none. Try: `--judge host`. Then `debate step` writes briefs"
+    hint = "and there is none. Try: --judge host; `debate step` then writes briefs"
     assert (step.code, ran.code, rejudging.code) == (2, 2, 2)
     assert "at a terminal with `debate resume talk.judged.journal.jsonl`, or seat the host" in step.err
     assert hint in ran.err and hint in rejudging.err

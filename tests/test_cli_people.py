@@ -31,7 +31,7 @@ def test_without_a_terminal(verb: str, debate: Run) -> None:
     ran = debate(verb, *SETUP, "--a=human", *OTHERS)
 
     assert ran.code == 2
-    assert "cast: a: a human needs a terminal" in ran.err and "`debate open` and `debate step`" in ran.err
+    assert "cast: a: a human needs a terminal" in ran.err and "Try: --a host; `debate step` then writes" in ran.err
     assert os.listdir() == []
 
 

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = arguments.source = find_journal(arguments.source, transcripts=True)
     judges = tuple(arguments.judge or [discovery.default(JUDGE, "cast.judge")])
     cast, permissions = {JUDGE: judges}, flags.permissions_of(arguments)
-    problems = start.call_problems(cast, people=at_terminal(sys.stderr), permissions=permissions, new=False)
+    problems = start.call_problems(cast, people=at_terminal(sys.stderr), permissions=permissions)
     if problems := [*problems, *events_problems(cast, arguments)]:
         raise BadSettings(problems)
     sides = {"a": arguments.position_a, "b": arguments.position_b}

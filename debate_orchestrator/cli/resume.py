@@ -65,7 +65,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         seats_left = schedule.seats_left(debate)
         cast_left = {seat: specs for seat, specs in cast.items() if seat in seats_left}
         people = at_terminal(sys.stderr)
-        problems += [*start.people_problems(cast_left, people, new=False), *events_problems(cast_left, arguments)]
+        problems += [*start.people_problems(cast_left, people), *events_problems(cast_left, arguments)]
     limits = flags.checked_settings(arguments, debate.format, "max_cost", "retry_for")
     problems += unpriced_seats(cast) if limits.get("max_cost", debate.max_cost) is not None else []
     if problems:

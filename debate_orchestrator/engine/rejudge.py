@@ -208,6 +208,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
         notes=tuple(_weaknesses(debate)),
     )
     opened, speeches = opened_from_transcript(transcript, judged_by_format=format.judged_by_format, **options)
+    assert opened.earlier_debate is not None
     rejudging = fold([opened, *speeches])
     slot_ids = [rejudging.turns[speech.turn_id].slot_id for speech in speeches]
     counts = [debate.question_counts[turn.id] for turn in turns]
@@ -219,8 +220,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
         "context": debate.opened.context,
         "format": opened.format.model_copy(update={"seats": seats, "context_heard_by": format.context_heard_by}),
         "speech_rules": debate.opened.speech_rules,
-        "earlier_debate": opened.earlier_debate
-        and opened.earlier_debate.model_copy(
+        "earlier_debate": opened.earlier_debate.model_copy(
             update={
                 "questions": questions,
                 "speakers_by_author": False,
@@ -252,6 +252,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
     last_speakers = {side: specs[-1] for side, specs in _specs_by_side(debate).items()}
     was_judged = not why_no_winner(debate)
+    results = tally.results(debate) if was_judged else ()
     verdict = decision(debate)
     totals = tally.totals(debate)
     return EarlierDebate(
@@ -270,23 +271,18 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         notes=(*(earlier.notes if earlier else ()), *_weaknesses(debate)),
         issues_changed=IssuesChanged(issues=debate.changed_issues) if debate.changed_issues else None,
         judges=_judges(debate) if was_judged else (),
-        rounds=_earlier_rounds(debate) if was_judged else {},
+        rounds={
+            result.round: EarlierRound(
+                scores={side: float(score) for side, score in result.scores.items()}, winner=result.winner
+            )
+            for result in results
+            if not result.by_stand_ins
+        },
         winner=verdict.winner if verdict else None,
         unopposed=tally.unopposed_side(debate) if verdict else None,
         strength=verdict.strength if verdict else None,
         totals={side: float(score) for side, score in totals.items()} if was_judged and any(totals.values()) else {},
     )
-
-
-def _earlier_rounds(debate: DebateState) -> dict[int, EarlierRound]:
-    """Round to what its panel decided."""
-    return {
-        result.round: EarlierRound(
-            scores={side: float(score) for side, score in result.scores.items()}, winner=result.winner
-        )
-        for result in tally.results(debate)
-        if not result.by_stand_ins
-    }
 
 
 def _specs_by_side(debate: DebateState) -> dict[str, tuple[str, ...]]:
@@ -321,17 +317,20 @@ def _weaknesses(debate: DebateState) -> list[str]:
 
 def _strictness_problems(strictness: str, old: Opened) -> list[str]:
     """Problems with a strictness that the format lacks, or with which the debate has other speeches."""
-    if problems := _unknown_strictness(strictness, old.format):
-        return problems
-    before = old.settings.strictness
+    format, before = old.format, old.settings.strictness
     speech_slots = [
-        [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(old.format.sides)]
+        [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(format.sides)]
         for level in (before, strictness)
-        for slots in [slots_of(old.format, old.settings.rounds, level, old.format.optional_phases)]
+        for slots in [slots_of(format, old.settings.rounds, level, format.optional_phases)]
     ]
-    if speech_slots[0] != speech_slots[1]:
+    if strictness in format.rubric.strictness and speech_slots[0] != speech_slots[1]:
         return [f"strictness: this format has other speeches when {strictness}. Use {before}."]
-    return []
+    return _unknown_strictness(strictness, format)
+
+
+def _unknown_strictness(strictness: str, format: Format) -> list[str]:
+    allowed = format.rubric.strictness
+    return [] if strictness in allowed else [f"strictness: {strictness!r} is not {' or '.join(allowed)}."]
 
 
 # From a transcript
@@ -381,21 +380,16 @@ def opened_from_transcript(
         _fit_to_transcript(format, transcript).model_copy(update={"reserved_lines": _NO_RESERVED_LINES}),
         {},
         settings=settings,
-        earlier_debate=_earlier_debate_in(transcript, source, digest),
+        earlier_debate=EarlierDebate(
+            source=source,
+            digest=digest,
+            root=digest,
+            speakers=transcript.speakers,
+            speakers_by_author=True,
+            notes=transcript.notes,
+        ),
     )
     return opened, _events(opened, transcript.speeches, source)
-
-
-def _earlier_debate_in(transcript: Transcript, source: str, digest: str) -> EarlierDebate:
-    """The earlier debate as far as a document tells of it."""
-    return EarlierDebate(
-        source=source,
-        digest=digest,
-        root=digest,
-        speakers=transcript.speakers,
-        speakers_by_author=True,
-        notes=transcript.notes,
-    )
 
 
 def _fit_to_transcript(format: Format, transcript: Transcript) -> Format:
@@ -455,11 +449,6 @@ def panel_problems(judges: Sequence[str]) -> list[str]:
         return []
     hint = "Name them as in anthropic:claude-opus-5-5; `debate models` lists who can judge."
     return [f"judge: a debate needs 1 to {MAX_JUDGES} judges, and there are {len(judges)}. {hint}"]
-
-
-def _unknown_strictness(strictness: str, format: Format) -> list[str]:
-    allowed = format.rubric.strictness
-    return [] if strictness in allowed else [f"strictness: {strictness!r} is not {' or '.join(allowed)}."]
 
 
 def _valid_votes(

@@ -34,8 +34,8 @@ from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr
-from debate_orchestrator.util.messages import Notify, ignore
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
+from debate_orchestrator.util.messages import Notify, and_joined, ignore
 
 
 def as_rehearsal(settings: Settings, *, people: bool = False) -> Settings:
@@ -53,33 +53,23 @@ def as_rehearsal(settings: Settings, *, people: bool = False) -> Settings:
 
 
 def call_problems(
-    cast: Mapping[str, tuple[str, ...]],
-    *,
-    people: bool,
-    permissions: Permissions = NO_PERMISSIONS,
-    new: bool = True,
+    cast: Mapping[str, tuple[str, ...]], *, people: bool, permissions: Permissions = NO_PERMISSIONS
 ) -> list[str]:
     """The reasons that a cast can't be called from here, one sentence each: a spec that can't be used, people who can't
-    be asked, a key that is missing. `people` and `new` as for `people_problems`."""
-    problems = cast_providers.cast_problems(cast) + people_problems(cast, people, new=new)
+    be asked, a key that is missing. `people` as for `people_problems`."""
+    problems = cast_providers.cast_problems(cast) + people_problems(cast, people)
     return problems + cast_providers.key_problems(cast, permissions)
 
 
-def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool, *, new: bool = True) -> list[str]:
+def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
     """The reason that the people in a cast can't be asked: there is no way to ask them unless `people` is true, and
-    none beside an agent host, whose turns are taken by a step that asks no person. `new` is whether `debate open` can
-    begin the debate with the host in their seats."""
+    none beside an agent host, whose turns are taken by a step that asks no person."""
     seats = [seat for seat, specs in cast.items() if model_spec.HUMAN in specs]
     if seats and not people:
-        flags = " ".join(f"--{seat} host" for seat in seats)
-        host, verbs = (
-            ("seat `host`", "`debate open` and `debate step` write") if new else (f"`{flags}`", "`debate step` writes")
-        )
-        reads = "read" if new else "reads"
-        return [
-            f"cast: {', '.join(seats)}: a human needs a terminal, and there is none. Try: {host}. Then {verbs} briefs "
-            f"to files and {reads} replies from files, which people can write by hand."
-        ]
+        host = and_joined([f"`cast.{seat}: host`" for seat in seats])
+        hint = "`debate step` then writes briefs to files and reads replies from files, which people can write by hand"
+        no_terminal = f"cast: {', '.join(seats)}: a human needs a terminal, and there is none."
+        return [with_hint(no_terminal, f"{host}; {hint}")]
     problem = host_problem(cast)
     return [problem] if problem else []
 
