@@ -11,6 +11,7 @@ import array
 import atexit
 import fcntl
 import gc
+import io
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -247,43 +248,21 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
 
 
 def _load() -> None:
-    """Loads what debates need, by holding one in which no model is asked; SystemExit, with what was said, where that
-    fails."""
+    """Loads what debates need, by holding one in which no model is asked; SystemExit where that fails."""
     gc.disable()  # until all is loaded: it stays
     atexit.register(gc.freeze)
     for name in ("anthropic", "aiohttp", "debate_orchestrator.providers.anthropic", "debate_orchestrator.cli.judge"):
         __import__(name)
     for name in ("controls", "replay", "run", "resume", "step", "open", "answers", "check", "report"):
         __import__(f"debate_orchestrator.cli.{name}")
-    setup = (
-        "--topic=T",
-        "--position-a=A",
-        "--position-b=B",
-        "--no-issues",
-        "--no-brief",
-        "--rounds=1",
-        "--rehearse",
-        "--quiet",
-        "--output=r.md",
-    )
-    shown = [os.dup(1), os.dup(2)]
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
-        for stream in (1, 2):
-            os.dup2(said.fileno(), stream)
-        os.chdir(folder)
-        code: Any = None
+    setup = "--topic=T --position-a=A --position-b=B --no-issues --no-brief --rounds=1 --rehearse --quiet --output=r.md"
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()):
         try:
-            main(["run", *setup])
+            main(["run", *setup.split()])
         except SystemExit as end:
-            code = end.code
-        os.chdir("/")
-        sys.stdout.flush()
-        for stream, one in zip((1, 2), shown, strict=True):
-            os.dup2(one, stream)
-            os.close(one)
-        if code != 0:
-            words = os.pread(said.fileno(), 1 << 20, 0).decode("utf-8", "replace")
-            raise SystemExit(f"no debate could be held to load what debates need: it ended with {code}\n{words}")
+            if end.code:
+                raise
+    os.chdir("/")
     gc.freeze()
     gc.enable()
 
