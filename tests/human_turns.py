@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from debates import play_events
-from persons import ALT_ENTER, ENTER, Screen, keys_input
+from persons import ALT_ENTER
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event
@@ -24,19 +23,6 @@ T = TypeVar("T")
 HAND_IN = ALT_ENTER
 F2, F3, EDIT = "\x1bOQ", "\x1bOR", "\x18\x05"
 PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge": ("human",)}
-
-
-@contextmanager
-def typing_terminal(*keys: str, columns: int = 100) -> Iterator[tuple[Asker, Screen]]:
-    """An asker, and its screen, at which exactly these keys are pressed, and then nothing more."""
-    screen = Screen(columns)
-    with keys_input("".join(keys)) as pipe:
-        yield Asker(pipe, screen), screen
-
-
-def lines(*answers: str) -> str:
-    """Keys of these answers, each ended with Enter."""
-    return "".join(answer + ENTER for answer in answers)
 
 
 class Script(Asker):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from prompt_toolkit.application import application
 from prompt_toolkit.data_structures import Size
-from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.styles import style as styles
 
@@ -31,7 +31,7 @@ styles._parse_style_str = cache(styles._parse_style_str)
 
 ENTER, BACK, ALT_ENTER, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
-_ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
+_ENDING = (ENTER, BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
 NO_MODELS = FoundModels((ModelSource(spec="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
 TOPIC = "Tabs are better than spaces."
@@ -81,31 +81,24 @@ class Screen(DummyOutput):
 
 
 @contextmanager
-def keys_input(keys: str) -> Iterator[PipeInput]:
-    """An input at which these are typed, and then nothing more comes."""
+def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Asker, Screen]]:
+    """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
+    nothing more comes."""
+    screen = Screen(columns)
     with create_pipe_input() as pipe:
 
         def type_() -> None:
-            pipe.send_text(keys)
+            pipe.send_text("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys))
             pipe.close()
 
         hands = threading.Thread(target=type_)
         hands.start()
         try:
-            yield pipe
+            yield Asker(pipe, screen), screen
         finally:
             while hands.is_alive():  # a pipe that is not read holds only so much
                 pipe.read_keys()
                 hands.join(0.01)
-
-
-@contextmanager
-def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Asker, Screen]]:
-    """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
-    nothing more comes."""
-    screen = Screen(columns)
-    with keys_input("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys)) as pipe:
-        yield Asker(pipe, screen), screen
 
 
 class SetupResult(NamedTuple):

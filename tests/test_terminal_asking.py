@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from corpus import for_each
-from human_turns import EDIT, F2, F3, HAND_IN, run, typing_terminal
-from persons import ALT_ENTER, BACK, CTRL_C, CTRL_D, ENTER, ERASE, UP, Screen
+from human_turns import EDIT, F2, F3, HAND_IN, run
+from persons import ALT_ENTER, BACK, CTRL_C, CTRL_D, ENTER, ERASE, UP, Screen, typing
 from prompt_toolkit.input import create_pipe_input
 
 from debate_orchestrator.terminal import asking
@@ -28,7 +28,7 @@ SPEECH = Question(multiline=True, private=True)
 
 
 def answered(question: Question, *keys: str, columns: int = 80) -> tuple[str, Screen]:
-    with typing_terminal(*keys, columns=columns) as (terminal, screen):
+    with typing(*keys, columns=columns) as (terminal, screen):
         return run(terminal.ask(question)), screen
 
 
@@ -86,13 +86,13 @@ class TestALine:
     @pytest.mark.parametrize(
         ("keys", "error"),
         [("x" + BACK, Back), ("back" + ENTER, Back), ("x" + CTRL_C, Quit),
-         (CTRL_D, Quit), ("", Quit)],
+         (CTRL_D, Quit), (None, Quit)],
         ids=("key", "word", "ctrl-c", "ctrl-d", "gone"),
     )  # fmt: skip
-    def test_leaving(self, keys: str, error: type[Exception]) -> None:
+    def test_leaving(self, keys: str | None, error: type[Exception]) -> None:
         """A question is left by going back, for an editor, or for good; a terminal that is gone leaves too."""
         with pytest.raises(error):
-            answered(Question("Topic?", can_go_back=True), keys)
+            answered(Question("Topic?", can_go_back=True), *filter(None, [keys]))
 
 
 class TestAChoice:

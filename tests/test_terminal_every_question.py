@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from human_turns import HAND_IN, due, run, taken, typing_terminal
+from human_turns import HAND_IN, due, run, taken
 from persons import BACK, CTRL_C, ENTER, ERASE, SETUP, TOPIC, run_setup, typing
 from reviewers import DIGEST, adversarial_entries, review_form
 
@@ -36,7 +36,7 @@ def places(count: int, key: str) -> range:
 def take_turn(debate: DebateState, turn: str, keys: tuple[str, ...], folder: Path) -> None:
     """A person takes a turn, where several share the keyboard."""
     at = schedule.turn(debate, turn)
-    with typing_terminal(*keys) as (terminal, _):
+    with typing(*keys) as (terminal, _):
         person = TerminalPeople(terminal, Drafts(str(folder / "r.drafts")))
         with pytest.raises(Paused):
             run(person.reply(debate, at, brief(debate, at)))
@@ -85,6 +85,6 @@ def test_the_setup(here: Path, key: str) -> None:
 
 def test_a_speech_is_kept(tmp_path: Path) -> None:
     """Going back from a speech has nowhere to go: the speech stays, and is continued."""
-    with typing_terminal("Tabs are", BACK, " one key." + HAND_IN + ENTER) as (terminal, screen):
+    with typing("Tabs are" + BACK, " one key." + HAND_IN + ENTER) as (terminal, screen):
         assert run(SpeechEditor(taken("1.opening.a", terminal, tmp_path)).run()) == "Tabs are one key."
     assert "No question comes before this one." in screen.text

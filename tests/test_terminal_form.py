@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from human_turns import Script, lines, run, taken, typing_terminal
-from persons import BACK
+from human_turns import Script, run, taken
+from persons import BACK, typing
 
 from debate_orchestrator.terminal import drafts
 from debate_orchestrator.terminal.asking import Question, Quit, matching_choice
@@ -83,8 +83,8 @@ def test_more(here: Path) -> None:
 def test_a_short_ballot_at_a_terminal(here: Path) -> None:
     """The same, typed: wrong answers, a way back by a key, a choice by the arrows, and a change at the end."""
     down = "\x1b[B"
-    keys = lines("11 6 8", "7 6 8", "9 9 9") + BACK + lines("5 5.5 4", "nobody", down + down, *SHORT[3:], "7", "a", "")
-    with typing_terminal(keys) as (terminal, screen):
+    keys = ("11 6 8", "7 6 8", "9 9 9", BACK, "5 5.5 4", "nobody", down + down, *SHORT[3:], "7", "a", "")
+    with typing(*keys, columns=100) as (terminal, screen):
         at = taken("1.verdict.judge", terminal, here)
         ballot = json.loads(run(TurnForm(at).run()))
 
