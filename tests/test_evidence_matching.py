@@ -337,20 +337,15 @@ def test_a_soft_hyphen_that_breaks_a_word_is_a_hyphen() -> None:
         assert state("safe for the children there and risk", page) != "verified", page
 
 
-def test_an_address_that_holds_the_quote_proves_nothing() -> None:
-    """A page may repeat what its address asks for; what is after `#` is not sent."""
-    quote = "people hardly notice what happens elsewhere"
-    for words in (quote.replace(" ", "+"), quote.replace(" ", "%20"), quote.title()):
-        found = compare(quote, f"No results for {quote}", ("", f"https://x.example/?q={words}&n=1"))
-        assert found.state == "near match" and "the address holds words of it too" in found.why, words
-    assert compare(quote, TEXT, (f"https://x.example/a#:~:text={quote}",)).state == "verified"
-
-
+HARDLY = "people hardly notice what happens elsewhere"
 ECHOES = [
+    (HARDLY, f"?q={HARDLY.replace(' ', '+')}&n=1", ""),
+    (HARDLY, f"?q={HARDLY.replace(' ', '%20')}&n=1", ""),
+    (HARDLY, f"?q={HARDLY.title()}&n=1", ""),
     ("for people hardly notice what happens elsewhere. Search", "?q=people+hardly+notice+what+happens+elsewhere", ""),
     ("people hardly notice it people hardly notice it", "?q=people+hardly+notice+it", ""),
-    ("people hardly notice what happens elsewhere", "?in=what+happens+else&q=people+hardly+notice+what", ""),
-    ("people hardly notice what happens elsewhere", "?q=people%2520hardly%2520notice%2520what", ""),
+    (HARDLY, "?in=what+happens+else&q=people+hardly+notice+what", ""),
+    (HARDLY, "?q=people%2520hardly%2520notice%2520what", ""),
     ("er ist f\u00fcr den R\u00fccktritt des Ministers", "", "latin-1"),
     ("\u90e8\u957f\u6628\u5929\u56e0\u4e3a\u53d7\u8d3f\u627f\u8ba4\u4e86\u5168\u90e8", "", "gbk"),
     (
@@ -362,13 +357,14 @@ ECHOES = [
 
 
 def test_an_address_that_echoes_a_run_of_the_words_proves_nothing() -> None:
-    """A quote may take in words of the page around the echo; parameters, charsets and two encodings hide none."""
+    """A page may repeat what its address asks for. A quote may take in words of the page around the echo; parameters,
+    charsets and two encodings hide none. What is after `#` is not sent."""
     for quote, query, charset in ECHOES:
         asked = query or f"?q={quote_plus(quote.encode(charset, 'ignore'))}"
-        found = compare(quote, f"You searched {quote} again", (f"https://x.example/{asked}",))
-        assert found.state == "near match", (quote, asked)
-    quote = "people hardly notice what happens elsewhere"
-    assert compare(quote, TEXT, ("https://x.example/people-hardly-notice?n=1",)).state == "verified"
+        found = compare(quote, f"You searched {quote} again", ("", f"https://x.example/{asked}"))
+        assert found.state == "near match" and "the address holds words of it too" in found.why, (quote, asked)
+    for address in ("people-hardly-notice?n=1", f"a#:~:text={HARDLY}"):
+        assert compare(HARDLY, TEXT, (f"https://x.example/{address}",)).state == "verified", address
 
 
 CLAIM = "vaccines cause autism in most young children"
