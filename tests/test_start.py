@@ -287,7 +287,7 @@ def test_a_file_with_an_answer_that_can_not_be_taken(changes: dict[str, object])
     (name,) = changes
     with pytest.raises(BadSettings) as refused:
         QUESTIONS.with_checked_answers(GOOD.model_copy(update={"answers": GOOD.answers | changes | {"quorum": "x"}}))
-    assert [problem.partition(":")[0].partition(".")[0] for problem in refused.value.problems] == ["quorum", name]
+    assert [problem.partition(":")[0].partition(".")[0] for problem in refused.value.problems] == [name, "quorum"]
 
     without = QUESTIONS.with_checked_answers(GOOD.model_copy(update={"answers": GOOD.answers | {"positions": None}}))
     assert "positions" not in without.answers and not without.progress.positions_ok and without.progress.topic_ok

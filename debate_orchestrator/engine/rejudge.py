@@ -376,18 +376,13 @@ def opened_from_transcript(
         cast={**dict.fromkeys(format.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         **votes,
     )
+    told = transcript.model_dump(include={"speakers", "notes"})
+    earlier = EarlierDebate(source=source, digest=digest, root=digest, speakers_by_author=True, **told)
     opened = new_opened(
         _fit_to_transcript(format, transcript).model_copy(update={"reserved_lines": _NO_RESERVED_LINES}),
         {},
         settings=settings,
-        earlier_debate=EarlierDebate(
-            source=source,
-            digest=digest,
-            root=digest,
-            speakers=transcript.speakers,
-            speakers_by_author=True,
-            notes=transcript.notes,
-        ),
+        earlier_debate=earlier,
     )
     return opened, _events(opened, transcript.speeches, source)
 
