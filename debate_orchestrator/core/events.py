@@ -191,7 +191,7 @@ class Opened(JournaledModel):
     version: str
     """The version of this package that opened it."""
     settings: Settings
-    context: tuple[ContextFile, ...] = ()
+    context: tuple[ContextFile, ...] = Field(default=(), max_length=MAX_FILES)
     """The files of the setup's `context`, with their text."""
     format: Format
     prompts: dict[str, str]
@@ -273,12 +273,8 @@ class Opened(JournaledModel):
         settings, format = self.settings, self.format
         if unknown_sides := set(settings.positions) - set(format.sides):
             raise ValueError(f"positions of no side of this format: {', '.join(sorted(unknown_sides))}")
-        if len(self.context) > MAX_FILES:
-            raise ValueError(f"context of {len(self.context):,} files; at most {MAX_FILES} are read")
         if sum(len(file.text) for file in self.context) > MAX_CONTEXT:
             raise ValueError(f"context of more than {MAX_CONTEXT:,} characters")
-        if settings.rounds > MAX_ROUNDS:
-            raise ValueError(f"{settings.rounds} rounds; at most {MAX_ROUNDS}")
         if problem := self._turn_problem():
             raise ValueError(problem)
         slot_ids = {slot.id for slot in self.slots}

@@ -183,8 +183,7 @@ def _check_reopening(debate: DebateState) -> bool:
     """True if the debate lacks something that may still be written. Raises DoesNotFit in any other debate."""
     if not schedule.turns_to_reopen(debate):
         raise DoesNotFit("This debate can't be reopened: it lacks nothing that a usable reply could still supply.")
-    if debate.times_reopened >= MAX_REOPENED:
-        raise DoesNotFit(f"This debate was reopened {MAX_REOPENED} times, and no more is allowed.")
+    _check_count(debate.times_reopened, MAX_REOPENED, "reopenings")
     return True
 
 

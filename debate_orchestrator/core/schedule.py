@@ -79,7 +79,7 @@ def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
     if not debate.opened.settings.until_no_new_ground or debate.opened.earlier_debate is not None or slot.round is None:
         return False
-    return (not after or after[0].round != slot.round) and tally.no_new_ground(debate, slot.round)
+    return (not after or after[0].round != slot.round) and debate.judged(slot.round).no_new_ground
 
 
 def no_new_ground_slot_id(debate: DebateState) -> str | None:

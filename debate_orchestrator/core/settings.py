@@ -19,7 +19,7 @@ from pydantic import Field, Strict, ValidationError, ValidationInfo, field_valid
 from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, PRE_DEBATE_VOTE
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, MAX_ROUNDS, PRE_DEBATE_VOTE
 from debate_orchestrator.core.values import FREE_TEXT, JournaledModel, Text
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
@@ -84,7 +84,7 @@ class Settings(JournaledModel):
     rounds: Annotated[
         int,
         Strict(),
-        Field(ge=1),
+        Field(ge=1, le=MAX_ROUNDS),
         Setting(
             lambda format: (
                 f"a whole number from 1 to {format.round_limits.max}" if format.round_limits.max > 1 else "1"

@@ -85,15 +85,17 @@ class SlotPosition(NamedTuple):
 
 
 class JudgedRound(NamedTuple):
-    """The result of a round, once its whole panel has had its turns."""
+    """The result of a round, once its whole panel has had its turns; as it is made, that of any other round."""
 
-    convergence: Convergence
-    result: RoundResult | None
+    convergence: Convergence = Convergence()
+    result: RoundResult | None = None
     """None if every judge is absent."""
-    intervened: bool
+    intervened: bool = False
     """Whether the round's convergence is answered by an intervention."""
-    conceding_side: str | None
+    conceding_side: str | None = None
     """The side that more than half of its judges hold to have given up its whole position."""
+    no_new_ground: bool = False
+    """Whether more than half of its judges say that the debate finds no new ground."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,9 @@ class DebateState:
         """The structured reply given in that turn; None if there is none that counts."""
         reply_event = self.replies.get(turn_id)
         return reply_event if isinstance(reply_event, StructuredReplyGiven) else None
+
+    def judged(self, round: int) -> JudgedRound:
+        return self.judged_rounds.get(round, JudgedRound())
 
     def is_skipped(self, slot: Slot) -> bool:
         """Whether an early end has left out that slot."""

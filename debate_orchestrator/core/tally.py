@@ -185,26 +185,23 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
     round_votes, format, round_findings = _round_votes(debate, round), debate.format, judge_findings(debate, round)
     found, conceder = find_convergence(round_findings, format.sides), majority_concession(round_findings)
-    absent = all(vote.absent for vote in round_votes)
-    result = (
-        None
-        if absent
-        else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.plan.winner_of_label)
-    )
+    finds_nothing_new = 2 * sum(finding.get(NO_NEW_GROUND) is True for finding in round_findings) > len(round_findings)
+    result = None
+    if not all(vote.absent for vote in round_votes):
+        quorum, winner_of = debate.opened.settings.quorum, debate.plan.winner_of_label
+        result = round_result(round, round_votes, format.sides, quorum, winner_of)
     answering = [slot for slot in debate.plan.sections[round, False] if slot.phase.triggered_by == "convergence"]
     wants_intervention = found.detected and any(not debate.is_skipped(slot) for slot in answering)
     rounds_before = range(round - format.intervention.max_in_a_row, round)
     needs_intervention = (
-        wants_intervention
-        and not conceder
-        and not all(n in debate.judged_rounds and debate.judged_rounds[n].intervened for n in rounds_before)
+        wants_intervention and not conceder and not all(debate.judged(n).intervened for n in rounds_before)
     )
-    return JudgedRound(found, result, needs_intervention, conceder)
+    return JudgedRound(found, result, needs_intervention, conceder, finds_nothing_new)
 
 
 def convergence(debate: DebateState, round: int) -> Convergence:
     """The convergence in a round, as more than half of its judges see it."""
-    return debate.judged_rounds[round].convergence if round in debate.judged_rounds else Convergence()
+    return debate.judged(round).convergence
 
 
 def sides_asked_to_diverge(debate: DebateState, round: int) -> tuple[str, ...]:
@@ -215,17 +212,16 @@ def sides_asked_to_diverge(debate: DebateState, round: int) -> tuple[str, ...]:
 
 def conceding_side_by_ballots(debate: DebateState, round: int) -> str | None:
     """The side that the judges of a round hold to have given up its whole position; it ends the debate."""
-    if round not in debate.judged_rounds:
-        return None
-    earlier_debate = debate.opened.earlier_debate
-    return debate.judged_rounds[round].conceding_side if earlier_debate is None else earlier_debate.conceded.get(round)
+    if (earlier_debate := debate.opened.earlier_debate) is not None and round in debate.judged_rounds:
+        return earlier_debate.conceded.get(round)
+    return debate.judged(round).conceding_side
 
 
 def had_intervention(debate: DebateState, round: int) -> bool:
     """Whether a round's convergence is answered by an intervention."""
     if debate.opened.earlier_debate is not None:
         return round in debate.opened.earlier_debate.interventions
-    return round in debate.judged_rounds and debate.judged_rounds[round].intervened
+    return debate.judged(round).intervened
 
 
 def converged_again(debate: DebateState, round: int) -> bool:
@@ -250,15 +246,9 @@ def feedback(debate: DebateState, side: str, round: int) -> list[str]:
     return [ballot.data["feedback"][side] for ballot in round_ballots if ballot.data.get("feedback")]
 
 
-def no_new_ground(debate: DebateState, round: int) -> bool:
-    """Whether more than half of the judges of a round say that the debate finds no new ground."""
-    round_findings = judge_findings(debate, round)
-    return 2 * sum(finding.get(NO_NEW_GROUND) is True for finding in round_findings) > len(round_findings)
-
-
 def result(debate: DebateState, round: int) -> RoundResult | None:
     """The scores and the winner of a round; None until it is judged."""
-    return debate.judged_rounds[round].result if round in debate.judged_rounds else None
+    return debate.judged(round).result
 
 
 def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
@@ -354,7 +344,7 @@ def conceding_side(debate: DebateState) -> str | None:
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             by_speech = any(turn.id in debate.conceding_turns for turn in stage)
-            if not by_speech and debate.judged_rounds[stage[0].round or 0].conceding_side not in sides:
+            if not by_speech and debate.judged(stage[0].round or 0).conceding_side not in sides:
                 return None
             return sides[0] if len(sides) == 1 else "both"
     return None

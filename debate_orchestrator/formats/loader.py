@@ -36,7 +36,6 @@ from debate_orchestrator.util.data import (
     read_mapping,
     read_mapping_with_lines,
     read_text,
-    real_path,
     to_yaml,
 )
 from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest
@@ -184,23 +183,13 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Loc
 
 
 def _read_located(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Locations]:
-    """A file of a format, with the locations of its values. BadFile names it by the path that messages show."""
-    _must_be_its_own(folder, file)
+    """A file of a format, with the locations of its values. Raises BadFile, which names it by the path that messages
+    show, for a link in a folder of the user's too: a private file would become part of the prompts."""
     try:
-        data, lines = read_mapping_with_lines(folder.path / file)
+        data, lines = read_mapping_with_lines(folder.path / file, follow=folder.shipped)
     except BadFile as error:
         raise BadFile([problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.problems]) from None
     return data, {keys: f"{folder.shown_path}/{file}:{line}" for keys, line in lines.items()}
-
-
-def _must_be_its_own(folder: FormatFolder, file: str) -> None:
-    """Raises BadFile if a file in a folder of the user's leads out of it, or can't be followed."""
-    try:
-        inside = folder.shipped or real_path(folder.path / file).startswith(os.path.join(real_path(folder.path), ""))
-    except OSError:
-        inside = False
-    if not inside:
-        raise BadFile(f"{folder.shown_path}/{file}: this link leads out of the format's folder. Copy the file there.")
 
 
 def _rubric(value: Any, folder: FormatFolder, locations: Locations) -> Any:
@@ -257,8 +246,7 @@ def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
             )
             continue
         try:
-            _must_be_its_own(folder, path.name)
-            texts[path.name] = read_text(path, MAX_TEMPLATES)
+            texts[path.name] = read_text(path, MAX_TEMPLATES, follow=False)
         except BadFile as error:
             errors += [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.problems]
     total = sum(len(text.encode()) for text in texts.values())

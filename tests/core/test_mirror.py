@@ -153,7 +153,7 @@ FINDINGS = [{"conceded": "a"}, {"dry": True}, converging("a")]
 
 
 def findings_of(debate: DebateState) -> tuple[Any, ...]:
-    return tally.conceding_side(debate), tally.no_new_ground(debate, 1), tally.convergence(debate, 1).sides
+    return tally.conceding_side(debate), debate.judged(1).no_new_ground, tally.convergence(debate, 1).sides
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=["conceded", "dry", "convergence"])
