@@ -9,7 +9,7 @@ from attacks import NONCE
 from core.folding import ballot_event, plainest_reply, reply
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Opened, ReplyEvent, Spoke
+from debate_orchestrator.core.events import ContextFile, Opened, QuestionAsked, ReplyEvent, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
 from debate_orchestrator.core.reply import FoundPage
@@ -22,8 +22,8 @@ from debate_orchestrator.storage.journal_lines import SCHEMA
 
 Texts = Callable[[str], str]
 """A place to the text that is there, asked in the order in which texts come to stand somewhere. Places are `topic`,
-`position`, `file`, `name` (a file's), `page` (that a search found), `speech of a`, and the fields of
-structured replies: `reply of a: quote`, `clerk: checks`, `judge: feedback`."""
+`position`, `file`, `name` (a file's), `page` (that a search found), `question` (from the floor), `speech of a`, and the
+fields of structured replies: `reply of a: quote`, `clerk: checks`, `judge: feedback`."""
 
 
 class Put(NamedTuple):
@@ -70,6 +70,9 @@ def put(texts: Texts, opening: Opened) -> Iterator[Put]:
             yield Put(debate, turn, made, brief_file(made, debate, turn, "reply"), schedule.turns_heard(debate, turn))
         for turn in due:
             debate = apply(debate, answer(debate, turn, texts))
+        if seats := {turn.seat: "" for turn in debate.due if turn.speaking and not turn.after_rounds}:
+            question = QuestionAsked(question=f"So: {texts('question')}"[:2_000], to=tuple(seats))
+            debate = apply(debate, question)
 
 
 def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:

@@ -6,6 +6,7 @@ taken apart by `parts`, which knows no more of documents than a brief's reader i
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -17,6 +18,7 @@ import pytest
 from attacked import Put, Texts, opened, put
 from attacks import ATTACKS, CODE, NONCE
 from core.folding import plainest_reply
+from hostile_texts import SAID
 
 from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
 from debate_orchestrator.core.events import Event, Rejected, Spoke, StructuredReplyGiven
@@ -68,7 +70,7 @@ def parts(text: str) -> Parts:
             code = opening[2]
             assert f"END {code} >>>" in lines[at:], f"a document without an end: {line!r}"
             end = lines.index(f"END {code} >>>", at)
-            body = "\n".join(lines[at + 1 : end])
+            body = re.sub(rf"(</?[uv]_quote) {code}>", r"\1>", "\n".join(lines[at + 1 : end]))
             assert code not in body, "the code in a document"
             documents.append(Document(opening[1], opening[3] or "", body))
             outside.append("")
@@ -82,9 +84,8 @@ def parts(text: str) -> Parts:
     return Parts(tuple(documents), tuple(notes), tuple(outside))
 
 
-pytestmark = pytest.mark.slow
-
-MARKED_OFF = ("MOTION", "POSITIONS", "PAGES", "COMPLAINTS")
+HOSTILE = (*ATTACKS, *SAID)
+MARKED_OFF = ("MOTION", "POSITIONS", "PAGES", "COMPLAINTS", "FLOOR")
 """Documents in which each thing that was said has a line of its own."""
 CALM = "calm"
 NAMES = resources.format_names()
@@ -105,14 +106,14 @@ def calm(place: str) -> str:
 
 
 class Rota:
-    """Gives each place the next attack, so that every kind of place gets many of them in turn."""
+    """Gives each place the next hostile text, so that every kind of place gets many of them in turn."""
 
     def __init__(self) -> None:
         self.places: Counter[str] = Counter()
 
     def __call__(self, place: str) -> str:
         self.places[place] += 1
-        return ATTACKS[(self.places.total() * 7 + self.places[place]) % len(ATTACKS)]
+        return HOSTILE[(self.places.total() * 7 + self.places[place]) % len(HOSTILE)]
 
 
 class Seen(NamedTuple):
@@ -219,6 +220,13 @@ def fields(body: str, containers: set[str]) -> list[str]:
 def test_nothing_leaves_its_document(name: str, history: str) -> None:
     """Attacks in every place of every format stay in their documents in all later briefs."""
     must_hold(Rota(), name, history, LONG)
+
+
+@pytest.mark.parametrize("begin", range(0, len(HOSTILE), 18))
+def test_no_hostile_speech_leaves_its_document(begin: int) -> None:
+    """Each text in a speech of an adversarial debate, straight and mirrored."""
+    texts = itertools.cycle(HOSTILE[begin : begin + 18])
+    must_hold(lambda place: next(texts) if place.startswith("speech") else CALM, "adversarial", HISTORIES[0], LONG)
 
 
 def due(name: str, *, judging: bool) -> tuple[DebateState, Turn]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from core.folding import opened, reply
+from corpus import for_each
 from counting import calls
 
 from debate_orchestrator.core import verbatim, visible_text
@@ -31,27 +32,57 @@ def as_long(piece: str, length: int = 12_000) -> str:
     return (piece * length)[:length]
 
 
-@pytest.mark.parametrize("shown", [markup.quote_speech, markup.inline_markdown, writer.speech, writer.line])
-@pytest.mark.parametrize("piece", ["![", "[a](", "- a\n", "a|b\n-|-\n"])
-def test_the_work_of_markup_grows_with_the_text(shown: Callable[[str], object], piece: str) -> None:
-    """A speech of nothing but markup that is four times as long takes some four times the calls, in markdown and on a
-    page."""
-    some, more = (calls(lambda n=n: shown(as_long(piece, n))) for n in (1_000, 4_000))
-
-    assert more < 5 * some + 1_000
+def stream(text: str) -> None:
+    """Takes secrets out of a reply that comes one character at a time."""
+    redactor = StreamRedactor(lambda text: None)
+    for char in f" s{text}":  # as a key begins
+        redactor.feed(char)
 
 
-def test_white_space_in_a_stream_costs_no_more_than_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    """White space that may be within a key is passed on after some hundred characters."""
-    monkeypatch.setenv("DEBATE_KEY_MINE", "sk-a1B2c3D4e5F6g7H8")
+def filter_reasoning(text: str) -> None:
+    private = PrivateFilter()
+    for char in text:
+        private.feed(char)
 
-    def take(pieces: int) -> None:
-        stream = StreamRedactor(lambda text: None)
-        for piece in [" s", *[" "] * pieces]:
-            stream.feed(piece)
 
-    some, more = (calls(lambda n=n: take(n)) for n in (1_000, 4_000))
-    assert more < 5 * some
+def read_reserved_lines(text: str) -> None:
+    ends_with_line(f"{text}x\n\nSo.", "So.")
+    ignored_line_remark(START, START.due[0], reply(f"{text}x [CODE]."), needs_code=True)
+    public_text(text)
+
+
+MARKUP = ("![", "[a](", "- a\n", "a|b\n-|-\n", "\\")
+GROWS: dict[Callable[[str], object], tuple[str, ...]] = {
+    markup.quote_speech: MARKUP,
+    markup.inline_markdown: MARKUP,
+    writer.speech: MARKUP,
+    writer.line: MARKUP,
+    stream: (" ", "%", "\\", "&", "\\_", "a%41&amp;"),
+    filter_reasoning: ("<",),
+    read_reserved_lines: ("\n", "** ", "`", "[x]", "~~~x\n", "</think>\n"),
+}
+"""What is done with a text, and the pieces that it is made of."""
+
+
+@pytest.mark.timeout(60)
+@for_each([(work, piece) for work, pieces in GROWS.items() for piece in pieces], "work", "piece")
+def test_work_grows_with_the_text(work: Callable[[str], object], piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text of one piece, over and over, that is four times as long takes some four times the calls; of escapes in a
+    stream, less than two hundred a character."""
+    for key in range(10):
+        monkeypatch.setenv(f"DEBATE_KEY_H{key}", f"sk-proj-{key:02d}Zq9xT4mB7vK2nW8pL5rD1cF6hJ3gS0aY")
+    work(piece * 8)  # what is looked for is made once
+    some, more = (calls(lambda n=n: work(as_long(piece, n))) for n in (1_000, 4_000))
+    assert more < 5 * some + 1_000 and some < 200_000
+
+
+@pytest.mark.timeout(60)
+def test_the_longest_reply_is_read_once() -> None:
+    """Within patterns, too: several times the most that a reply may have comes to its end."""
+    for piece in GROWS[read_reserved_lines]:
+        read_reserved_lines(as_long(piece, 6 * replies.MAX_SIZE))
+    filter_reasoning(as_long("<", 4 * replies.MAX_SIZE))
+    assert "\\" in markup.quote_speech("\\" * 400_000)
 
 
 def test_a_piece_of_a_stream_costs_the_same_however_many_keys_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,22 +100,6 @@ def test_a_piece_of_a_stream_costs_the_same_however_many_keys_there_are(monkeypa
         take()  # what is looked for is made once
         counts.append(calls(take))
     assert counts[1] < 1.2 * counts[0] < 50_000
-
-
-@pytest.mark.parametrize("piece", ["%", "\\", "&", "\\_", "a%41&amp;"])
-def test_escapes_in_a_stream_cost_little_more_than_other_text(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reply of nothing but escapes, one character at a time, takes less than two hundred calls a character."""
-    for key in range(10):
-        monkeypatch.setenv(f"DEBATE_KEY_H{key}", f"sk-proj-{key:02d}Zq9xT4mB7vK2nW8pL5rD1cF6hJ3gS0aY")
-
-    def take(text: str) -> None:
-        stream = StreamRedactor(lambda text: None)
-        for char in text:
-            stream.feed(char)
-
-    take(piece * 8)  # what is looked for is made once
-    some, more = (calls(lambda n=n: take(as_long(piece, n))) for n in (1_000, 4_000))
-    assert some < 200_000 and more < 5 * some
 
 
 def test_first_characters_of_keys_beside_escapes_end_the_search_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,22 +163,6 @@ TRIED: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("piece", ["\n", "** ", "`", "[x]", "~~~x\n", "</think>\n"])
-def test_a_long_speech_is_read_once(piece: str) -> None:
-    """What of a long text of one piece is public, and whether it ends with a reserved line, is found out in work that
-    grows with the text, in calls and within patterns: six times the most that a reply may have comes to its end."""
-
-    def read(length: int) -> None:
-        ends_with_line(as_long(piece, length) + "x\n\nSo.", "So.")
-        ignored_line_remark(START, START.due[0], reply(as_long(piece, length) + "x [CODE]."), needs_code=True)
-        public_text(as_long(piece, length))
-
-    some, more = (calls(lambda n=n: read(n)) for n in (1_000, 4_000))
-    assert more < 5 * some
-    read(6 * replies.MAX_SIZE)
-
-
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "piece", ["PASS PHRASE ", "Pass-Phrase-", "aBCd-", "PASSphrase", "1T2-", ";KEY='", "; ", "_KEY_", "1"]
 )
@@ -172,28 +171,6 @@ def test_a_variable_is_read_once(piece: str) -> None:
     for value in (as_long(piece), f"{as_long(piece)}!"):
         for name in ("A_KEY", value, f"A_KEY_{value}_X"):
             assert len({*secrets(name, value)}) < 3
-
-
-@pytest.mark.timeout(60)
-def test_a_speech_of_backslashes_is_quoted_once() -> None:
-    """Dollar signs are looked for in work that grows as the speech does."""
-    some, more = (calls(lambda n=n: markup.quote_speech("\\" * n)) for n in (1_000, 4_000))
-    assert more < 5 * some
-    assert "\\" in markup.quote_speech("\\" * 400_000)
-
-
-@pytest.mark.timeout(60)
-def test_a_reply_that_comes_in_characters_is_read_once() -> None:
-    """What begins no tag, a character at a time, is not read again with each character."""
-
-    def feed(length: int) -> None:
-        private = PrivateFilter()
-        for _ in range(length):
-            private.feed("<")
-
-    some, more = (calls(lambda n=n: feed(n)) for n in (1_000, 4_000))
-    assert more < 5 * some
-    feed(4 * replies.MAX_SIZE)
 
 
 @pytest.mark.timeout(60)

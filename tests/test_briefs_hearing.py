@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus import TextGroup, assert_harmless, for_each, text_groups
 from debates import (
     DECLINE,
     LOOK_ALIKES,
@@ -20,9 +18,8 @@ from debates import (
     script_of,
     states,
 )  # fmt: skip
-from hostile_texts import NASTY
 from own_formats import write_format
-from test_briefs import ESCAPES, MARKER, block_of, shown, whole, with_one_marker
+from test_briefs import MARKER, block_of, shown, whole
 
 from debate_orchestrator.core.events import ContextFile, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
@@ -31,7 +28,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import briefs
-from debate_orchestrator.prompting.briefs import brief, brief_file
+from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadFormat
 
@@ -148,31 +145,6 @@ def test_a_mirrored_judge_hears_it_of_the_sides_as_they_are_there() -> None:
     briefs = shown_when_due(events)
     assert "- Is Researcher A serious?" in briefs["1.verdict.judge"]
     assert "- Is Researcher B serious?" in briefs["1.verdict.judge.mirrored"]
-
-
-@cache
-def before() -> tuple[Event, ...]:
-    """A debate of two rounds to its first challenge."""
-    return tuple(play_events(until="1.challenge.a", rounds=2))
-
-
-def lines_with(questions: tuple[str, ...]) -> list[str]:
-    """The lines of a brief that open and close blocks, and its headings, where these were put to its speaker."""
-    raised = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
-    debate = fold([*before(), *raised])
-    turn = debate.due[0]
-    made = with_one_marker(brief_file(brief(debate, turn), debate, turn, "reply.md"))
-    return [line for line in made.split("\n") if MARKER in line or line.startswith("#")]
-
-
-def must_stay_in_its_block(group: TextGroup) -> None:
-    assert lines_with(group.texts) == lines_with((WHY,) * len(group.texts))
-
-
-@for_each(text_groups(text for text in [*NASTY, *ESCAPES] if text.strip()))
-def test_it_can_not_leave_its_block(group: TextGroup) -> None:
-    """Whatever questions hold, a brief has the lines that open and close blocks of one with plain questions."""
-    assert_harmless(must_stay_in_its_block, group)
 
 
 def debate(folder: Path) -> DebateState:
