@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,8 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import DoesNotFit, OverBudget, Paused
 
-OPUS = "anthropic:claude-opus-5-5"
+SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
+FIRST = "1.opening.a"
 
 
 def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
@@ -64,72 +64,68 @@ def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
     return debate, asked, price
 
 
-def sent(debate: DebateState, turn: str, price: float | None) -> DebateState:
-    """The debate with the `BriefSent` of a call."""
-    return apply(debate, BriefSent(turn_id=turn, brief_digest="d", spec=OPUS, by_call=True, estimated_cost=price))
+def brief_sent(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> BriefSent:
+    return BriefSent(turn_id=turn, brief_digest="d", spec=by, by_call=by == OPUS, estimated_cost=estimate)
 
 
-def test_calls_under_way_count() -> None:
-    """A call is refused where those under way beside it have taken what is left; one that was not billed gives it
-    back."""
+def failed(n: int = 0, turn: str = FIRST, *, billed: bool = False, came: Reply | None = None) -> CallFailed:
+    return CallFailed(turn_id=turn, spec=OPUS, problem=f"overloaded {n}", maybe_billed=billed, reply=came)
+
+
+def test_a_call_counts_until_it_is_known_to_cost_nothing() -> None:
+    """A call is refused where those under way beside it, or of which nothing came back, have taken what is left; one
+    that was not billed gives it back."""
     _, asked, price = capped(None)
-    current = CurrentState(sent(capped(price * 1.5)[0], "1.opening.a", price))
-    with pytest.raises(Paused, match=r"1\.opening\.b"):
-        Budget(current).check("1.opening.b", OPUS, asked)
-    refused = apply(current.state, CallFailed(turn_id="1.opening.a", spec=OPUS, problem="busy"))
-    assert Budget(CurrentState(refused)).check("1.opening.b", OPUS, asked) == price
-
-
-def test_a_call_without_an_outcome_counts() -> None:
-    """A call of which nothing came back may have cost what it was expected to, and counts as if it had."""
-    _, asked, price = capped(None)
-    under_way = sent(capped(price * 1.5)[0], "1.opening.a", price)
-    lost = apply(under_way, CallFailed(turn_id="1.opening.a", spec=OPUS, problem="cut", maybe_billed=True))
-
-    for debate in (under_way, lost):
+    under_way = apply(capped(price * 1.5)[0], brief_sent(estimate=price))
+    for debate in (under_way, apply(under_way, failed(billed=True))):
         budget = Budget(CurrentState(debate))
         assert budget.committed_cost() == pytest.approx(price)
-        with pytest.raises(Paused):
-            budget.check("1.opening.a", OPUS, asked)
+        for turn in (FIRST, "1.opening.b"):
+            with pytest.raises(Paused, match=turn):
+                budget.check(turn, OPUS, asked)
+    assert Budget(CurrentState(apply(under_way, failed()))).check("1.opening.b", OPUS, asked) == price
 
 
 def test_of_a_long_reply_the_words_that_came_count() -> None:
     """Where more had come than was expected, that counts, with the input as the server counted it."""
     debate, _, price = capped(1.0)
-    half = Reply(
-        text="word " * 70_000, brief_digest="", spec=OPUS, usage=Usage(uncached_input=1_000, output=1), by_call=True
-    )
-    debate = apply(debate, CallFailed(turn_id="1.opening.a", spec=OPUS, problem="cut", maybe_billed=True, reply=half))
+    usage = Usage(uncached_input=1_000, output=1)
+    half = Reply(text="word " * 70_000, brief_digest="", spec=OPUS, usage=usage, by_call=True)
+    debate = apply(debate, failed(billed=True, came=half))
 
     assert Budget(CurrentState(debate)).committed_cost() == pytest.approx((1_000 * 4 + 100_000 * 20) / 1e6) != price
 
 
 class Erratic(Speaker):
-    """A server whose replies have no cost, some with long thinking."""
+    """A server whose replies have no cost, the first after a long time of thinking if it `thinks`."""
 
     name = OPUS
 
-    def __init__(self, outcomes: list[str]):
+    def __init__(self, *, thinks: bool = False):
         super().__init__(rounds=1)
-        self.outcomes = outcomes
+        self.thinks = thinks
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        outcome = self.outcomes.pop(0) if self.outcomes else "whole"
         reply = await super().reply(brief, on_text)
-        update = {"thinking": {"received": 400_000}, "whole": {}}
-        return reply.model_copy(update=update[outcome])
+        thinks, self.thinks = self.thinks, False
+        return reply.model_copy(update={"received": 400_000}) if thinks else reply
+
+
+def run_to_the_cap(path: Path, speaker: Speaker) -> DebateState:
+    """The state of a debate that such a speaker goes on with until its cap is reached."""
+    with JournalWriter(path) as journal, pytest.raises(OverBudget):
+        seats = dict.fromkeys(("a", "b", "judge"), speaker)
+        asyncio.run(take_turns(journal, CurrentState(fold(journal.events)), seats))
+    return fold(read(path).events)
 
 
 def test_a_resumed_debate_does_not_forget_what_it_may_have_cost(tmp_path: Path) -> None:
     """A server never counts its tokens: once the cap is reached, no resume makes another call."""
-    _, _, price = capped(None)
-    speaker, made = Erratic([]), []
-    first = debates.opened_event(rounds=1).with_settings(max_cost=price * 4)
+    speaker, made = Erratic(), []
+    first = debates.opened_event(rounds=1).with_settings(max_cost=capped(None)[2] * 4)
     JournalWriter.create(tmp_path / "j", first).close()
     for _ in range(4):
-        with JournalWriter(tmp_path / "j") as journal, pytest.raises(OverBudget):
-            seats = dict.fromkeys(("a", "b", "judge"), speaker)
-            asyncio.run(take_turns(journal, CurrentState(fold(journal.events)), seats))
+        run_to_the_cap(tmp_path / "j", speaker)
         made.append(len(speaker.briefs))
 
     assert made[0] > 0 and made == [made[0]] * 4
@@ -137,33 +133,21 @@ def test_a_resumed_debate_does_not_forget_what_it_may_have_cost(tmp_path: Path) 
 
 def test_thinking_counts_where_tokens_do_not(tmp_path: Path) -> None:
     """Of a reply without a cost all that came counts, with what the model thought; its cost stays unknown."""
-    first = debates.opened_event(rounds=1).with_settings(max_cost=2.0)
-    with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(OverBudget):
-        seats = dict.fromkeys(("a", "b"), Erratic(["thinking"]))
-        asyncio.run(take_turns(journal, CurrentState(fold([first])), seats))
-    debate = fold(read(tmp_path / "j").events)
+    JournalWriter.create(tmp_path / "j", debates.opened_event(rounds=1).with_settings(max_cost=2.0)).close()
+    debate = run_to_the_cap(tmp_path / "j", Erratic(thinks=True))
 
     assert Budget(CurrentState(debate)).committed_cost() > pricing.tokens(400_000) * 20 / 1e6
     assert costs_of(debate).total.unpriced_calls == 1
 
 
 def test_an_unknown_price_has_no_place_under_a_cap() -> None:
-    """Under a cap no model is called at an unknown price; without one they are."""
+    """Under a cap no model is called at an unknown price; without one they are. All of them are named at once, each
+    once; a seat that calls no model needs none."""
     debate, asked, _ = capped(100.0)
     with pytest.raises(Paused, match="command:cat, whose price is unknown"):
-        Budget(CurrentState(debate)).check("1.opening.a", "command:cat", asked)
-    assert Budget(CurrentState(capped(None)[0])).check("1.opening.a", "command:cat", asked) is None
-
-
-def test_who_has_no_price() -> None:
-    """All who are called at an unknown price are named at once, each once; a seat that calls no model needs none."""
-    cast = {
-        "a": ("command:cat",),
-        "b": ("command:cat",),
-        "judge": ("anthropic:who", OPUS, "host", "rehearse:command:x"),
-    }
-    (said,) = unpriced_seats(cast)
-
+        Budget(CurrentState(debate)).check(FIRST, "command:cat", asked)
+    assert Budget(CurrentState(capped(None)[0])).check(FIRST, "command:cat", asked) is None
+    (said,) = unpriced_seats(cast("command:cat", "command:cat", "anthropic:who", OPUS, "host", "rehearse:command:x"))
     assert "command:cat, anthropic:who, whose" in said
     assert unpriced_seats({"a": ("host",), "judge": (OPUS, "ollama:m")}) == []
 
@@ -172,21 +156,18 @@ def test_a_fund_holds_over_several_debates() -> None:
     """What one debate has under way or has spent is missing to the others of its fund, and only that."""
     debate, asked, price = capped(None)
     shared_budget = SharedBudget(price * 2.5)
-    shared_budget.budget("one", CurrentState(sent(debate, "1.opening.a", price)))
+    shared_budget.budget("one", CurrentState(apply(debate, brief_sent(estimate=price))))
     shared_budget.end_budget("one")
     current = CurrentState(debate)
     other = shared_budget.budget("other", current)
-    other.check("1.opening.a", OPUS, asked)
-    current.apply(BriefSent(turn_id="1.opening.a", brief_digest="d", spec=OPUS, by_call=True, estimated_cost=price))
+    other.check(FIRST, OPUS, asked)
+    current.apply(brief_sent(estimate=price))
     with pytest.raises(OverBudget, match="higher cap"):
         other.check("1.opening.b", OPUS, asked)
-    current.apply(CallFailed(turn_id="1.opening.a", spec=OPUS, problem="busy"))
+    current.apply(failed())
     other.check("1.opening.b", OPUS, asked)
 
     assert shared_budget.committed_cost() == pytest.approx(price)
-
-
-SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
 
 
 def cast(a: str = SONNET, b: str = SONNET, *judge: str) -> dict[str, tuple[str, ...]]:
@@ -200,11 +181,15 @@ def first(**setup: object) -> Opened:
 
 @pytest.mark.parametrize(("rounds", "judges"), [(1, 1), (2, 3)])
 def test_every_call_is_counted(rounds: int, judges: int) -> None:
-    """Two openings, six speeches in every round of a longer debate, a ballot of each judge, and the last two."""
+    """Two openings, six speeches in every round of a longer debate, a ballot of each judge, and the last two. The cost
+    is that of its lines, and each line's is what the table makes of its tokens."""
     speeches = 2 if rounds == 1 else 6 * rounds
     made = estimate_debate(first(rounds=rounds, cast=cast(SONNET, SONNET, *[OPUS] * judges)))
 
     assert made.calls == speeches + judges * rounds + judges + 1
+    assert made.cost == pytest.approx(sum(line.cost for line in made.costs.lines))
+    for line in made.costs.lines:
+        assert line.cost == pytest.approx(pricing.cost(OPUS if line.seat.startswith("judge") else SONNET, line.usage))
 
 
 def test_a_debate_of_very_many_turns_is_not_estimated() -> None:
@@ -213,16 +198,6 @@ def test_a_debate_of_very_many_turns_is_not_estimated() -> None:
     made = estimate_debate(large.with_settings(rounds=100))
     assert made.calls == 0
     assert made.sentence() == "not estimated: more than 400 turns are left"
-
-
-def test_it_adds_up() -> None:
-    """The cost is that of its lines, and each line's is what the table makes of its tokens."""
-    made = estimate_debate(first())
-    priced = {"a": SONNET, "b": SONNET, "judge": OPUS}
-
-    assert made.cost == pytest.approx(sum(line.cost for line in made.costs.lines))
-    for line in made.costs.lines:
-        assert line.cost == pytest.approx(pricing.cost(priced[line.seat], line.usage))
 
 
 def test_the_cache_is_counted_on() -> None:
@@ -260,38 +235,27 @@ def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
 @pytest.mark.parametrize("who", ["host", "replay:x.jsonl"])
 def test_some_seats_are_no_calls(who: str) -> None:
     """A host, a person or a recording is never called."""
-    made = estimate_debate(opened_event(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
+    made = estimate_debate(first(cast=cast(who, who)))
 
     assert {line.seat for line in made.costs.lines} == {"judge"}
-    assert made.has_slow_seats == (who != "replay:x.jsonl")
-
-
-def test_servers_of_ones_own_are_called_for_nothing() -> None:
-    """A server of one's own is called, and costs nothing."""
-    made = estimate_debate(first(rounds=1, cast=cast("ollama:q", "ollama:q", "openai:m@http://localhost:1")))
-
-    assert (made.calls, made.cost, made.unpriced_specs) == (5, 0.0, ())
-    assert made.sentence() == "5 calls, about 3 min, $0"
+    assert made.has_slow_seats == (who == "host")
 
 
 def test_the_line() -> None:
-    """An estimate is one line: calls, time, cost and the day of the prices."""
+    """An estimate is one line: calls, time, cost and the day of the prices. It claims no price that is unknown, no time
+    of others, no search, and no call where there is none."""
     made = estimate_debate(first())
-    line = made.sentence()
-
-    money = f"about ${made.cost:.2f} (prices of {pricing.table().date})"
-    assert line == f"23 calls, about 9 min, {money}, without tokens for thinking"
-    assert 0.3 < made.cost < 0.8
-
-
-def test_what_the_line_leaves_open() -> None:
-    """The line claims no price that is unknown, no time of others, no search, and no call where there is none."""
     hosted = estimate_debate(first(rounds=1, cast=cast("host", "host", "anthropic:claude-haiku-5-5")))
     unknown = estimate_debate(first(rounds=1, cast=cast("command:x", "command:x", "command:x")))
-    searching = estimate_debate(first().with_settings(search=True))
+    own = estimate_debate(first(rounds=1, cast=cast("ollama:q", "ollama:q", "openai:m@http://localhost:1")))
 
+    money = f"about ${made.cost:.2f} (prices of {pricing.table().date})"
+    assert made.sentence() == f"23 calls, about 9 min, {money}, without tokens for thinking"
+    assert 0.3 < made.cost < 0.8
     assert hosted.sentence().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
     assert "$" not in unknown.sentence()
+    assert (own.sentence(), own.unpriced_specs) == ("5 calls, about 3 min, $0", ())
+    searching = estimate_debate(first().with_settings(search=True))
     assert searching.sentence().endswith(", without tokens for thinking and searches of the web")
     assert estimate_debate(opened_event()).sentence() == "no calls, and 23 turns of the agent host"
     until_no_new_ground = estimate_debate(opened_event(until_no_new_ground=True))
@@ -319,25 +283,8 @@ def test_a_cold_call_is_the_dearest() -> None:
     assert cost_before_call("host", asked) == 0.0
 
 
-FIRST = "1.opening.a"
-
-
-def brief_sent(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> BriefSent:
-    return BriefSent(turn_id=turn, brief_digest="d", spec=by, by_call=by == OPUS, estimated_cost=estimate)
-
-
-def failed(n: int = 0, turn: str = FIRST, by: str = OPUS, *, billed: bool = False) -> CallFailed:
-    return CallFailed(turn_id=turn, spec=by, problem=f"overloaded {n}", maybe_billed=billed)
-
-
-def unusable(n: int, turn: str = FIRST, by: str = "host") -> Rejected:
-    reply = Reply(text=f"x{n}", brief_digest="d", spec=by)
-    return Rejected(turn_id=turn, problems=("No.",), reply=reply, absent=False)
-
-
-def opened(events: Iterable[Event] = (), **setup: Any) -> DebateState:
-    seated = {"a": (OPUS,), "b": (OPUS,), "judge": (OPUS,)}
-    return fold([debates.opened_event(rounds=1, cast=seated, **setup), *events])
+def opened(*events: Event) -> DebateState:
+    return fold([first(rounds=1, cast=cast(OPUS, OPUS)), *events])
 
 
 def committed(debate: DebateState) -> float:
@@ -353,19 +300,20 @@ def committed(debate: DebateState) -> float:
 def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
     """What came of a call is its own: the call of a process that was killed before stays on the count, and so does a
     call of a model whose seat the host has taken since."""
-    assert committed(opened([brief_sent(estimate=0.7), brief_sent(), failed()])) == pytest.approx(0.7)
-    assert committed(opened([brief_sent(estimate=0.1), brief_sent(), failed(billed=True)])) == pytest.approx(0.6)
-    assert committed(opened([brief_sent(), brief_sent(by="host"), unusable(0)])) == pytest.approx(0.5)
-    assert committed(opened([brief_sent(), failed(), failed(1)])) == 0.0
+    unusable = Rejected(
+        turn_id=FIRST, problems=("No.",), reply=Reply(text="x", brief_digest="d", spec="host"), absent=False
+    )
+    assert committed(opened(brief_sent(estimate=0.7), brief_sent(), failed())) == pytest.approx(0.7)
+    assert committed(opened(brief_sent(estimate=0.1), brief_sent(), failed(billed=True))) == pytest.approx(0.6)
+    assert committed(opened(brief_sent(), brief_sent(by="host"), unusable)) == pytest.approx(0.5)
+    assert committed(opened(brief_sent(), failed(), failed(1))) == 0.0
 
 
 def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     """A seat is handed from the host to a model: its calls alone are counted, and none is of unknown price."""
-    seated = {"a": ("host",), "b": (OPUS,), "judge": (OPUS,)}
     said = Reply(text="Tabs.", brief_digest="d", spec=OPUS, by_call=True, cost=0.25)
     taken = [brief_sent(by="host", estimate=None)] * 4
-    first = debates.opened_event(rounds=1, cast=seated)
-    debate = fold([first, *taken, Reassigned(seat="a", specs=(OPUS,)), brief_sent()])
+    debate = fold([first(rounds=1, cast=cast("host", OPUS)), *taken, Reassigned(seat="a", specs=(OPUS,)), brief_sent()])
     debate = apply(debate, Spoke(turn_id=FIRST, reply=said))
     total = costs_of(debate).total
 
@@ -418,7 +366,7 @@ class Bookkeeping:
         if kind in ("failed", "lost"):
             return failed(0, turn.id, billed=kind == "lost")
         if kind == "broken off":
-            return failed(0, turn.id, billed=True).model_copy(update={"reply": reply})
+            return failed(0, turn.id, billed=True, came=reply)
         if kind in ("unusable", "absent"):
             absent = kind == "absent" and turn.judging and schedule.may_be_absent(self.debate, turn)
             return Rejected(turn_id=turn.id, problems=("No.",), reply=reply, absent=absent)

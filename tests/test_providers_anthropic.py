@@ -23,6 +23,7 @@ from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer
 from debate_orchestrator.providers.cast_providers import make_provider
+from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
@@ -38,7 +39,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield made
 
 
-def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
+def ask(spec: str, retry_for: float = 600.0, on_text: OnPiece = str, **changes: Any) -> Reply:  # type: ignore[assignment]
     """One call of a model named so, for the first turn of a debate."""
     debate = fold([debates.opened_event().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))
@@ -46,7 +47,7 @@ def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
     async def asked() -> Reply:
         try:
             put = brief(debate, debate.due[0]).model_copy(update=changes)
-            return await provider.reply(put, lambda piece: None)
+            return await provider.reply(put, on_text)
         finally:
             await provider.close()
 
@@ -55,7 +56,8 @@ def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
 
 def test_the_layout_on_the_wire(debate: Run, server: Server) -> None:
     """One neutral system text for all seats; blocks that only ever grow at their end; the task last, uncached;
-    at most four breakpoints, and none if no call will read what is written."""
+    at most four breakpoints, and none if no call will read what is written. A judge's call carries the schema of its
+    reply. No call has a temperature, a forced tool or a half answer to be gone on from: current models refuse them."""
     assert debate("run", *SETUP, "--rounds=2").code == 0
     seen = server.requests
     texts = [[block["text"] for message in one["messages"] for block in message["content"]] for one in seen]
@@ -74,18 +76,11 @@ def test_the_layout_on_the_wire(debate: Run, server: Server) -> None:
     assert all("cache_control" not in json.dumps(one["messages"]) for one in (*last, seen[-1]))
     assert sum(one.cached for one in server.counted) > sum(one.cache_write_5m for one in server.counted)
 
-
-def test_what_is_sent_and_what_never_is(debate: Run, server: Server) -> None:
-    """A judge's call carries the schema of its reply. No call has a temperature, a forced tool or a half answer to be
-    gone on from: current models refuse them."""
-    debate("run", *SETUP, "--rounds=1")
-    shapes = [one.get("output_config", {}).get("format", {}).get("type") for one in server.requests]
-
-    assert shapes == [None, None, "json_schema", "json_schema", "json_schema"]
-    for one in server.requests:
+    shapes = [one.get("output_config", {}).get("format", {}).get("type") for one in seen]
+    assert (shapes.count(None), shapes.count("json_schema"), len(shapes)) == (12, 4, 16)
+    for one in seen:
         assert not {"temperature", "top_p", "top_k", "tool_choice"} & set(one)
-        assert one["messages"][-1]["role"] == "user"
-        assert one["stream"] is True
+        assert one["messages"][-1]["role"] == "user" and one["stream"] is True
 
 
 def test_a_cast_names_any_server(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,49 +129,42 @@ def test_search(server: Server) -> None:
 
 
 def test_what_came_before_a_pause_is_kept(server: Server) -> None:
-    """Where the request that continues with a paused answer fails, the error brings what was answered and paid for."""
+    """Where the request that continues with a paused answer fails, the error brings what was answered and paid for.
+    A block with NaN is no JSON that a request can have: the next try asks anew."""
     server.problem = lambda request, n: {"text": "First. ", "stop": "pause_turn"} if n == 0 else {"status": 529}
     with pytest.raises(TransientError) as raised:
         ask("anthropic:m", search=True)
-
     partial = raised.value.partial
     assert partial is not None and partial.text == "First. " and partial.usage.output > 0
     assert raised.value.maybe_billed
 
-
-def test_a_pause_that_can_not_be_sent_back_is_asked_for_again(server: Server) -> None:
-    """A block with NaN is no JSON that a request can have: the next try asks anew."""
-    faults = [
-        {"text": "First. ", "stop": "pause_turn", "blocks": [{"type": "server_tool_use", "input": {"n": float("nan")}}]}
-    ]
-    server.problem = lambda request, n: faults[n] if n < len(faults) else {"text": "Anew."}
+    odd = {"type": "server_tool_use", "input": {"n": float("nan")}}
+    server.problem = lambda request, n: {"text": "First. ", "stop": "pause_turn", "blocks": [odd]}
     with pytest.raises(TransientError, match="not plain data"):
         ask("anthropic:m", search=True)
-    assert len(server.requests) == 1
+    assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("status", [400, 402])
-def test_what_came_before_a_pause_is_on_record(debate: Run, server: Server, status: int) -> None:
-    """Also where the request that continues it fails for good: it was paid for, at a price that is not known."""
-    server.problem = lambda request, n: {"text": "First. ", "stop": "pause_turn"} if n == 0 else {"status": status}
-    seats = (f"--a={SPEC}", "--b=rehearse", "--judge=rehearse", "--search")
-    ran = debate("run", *SETUP, *seats, "--rounds=1")
+PAUSED = {"text": "First. ", "stop": "pause_turn"}
+HALF = {"text": "First. ", "after": 3, "then": "error"}
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        *([PAUSED, {"status": status}] for status in (400, 402)),
+        *([HALF | {"message": message}] for message in ("Your credit balance is too low", "context window exceeded")),
+    ],
+)
+def test_what_came_before_an_error_is_on_record(debate: Run, server: Server, faults: list[dict[str, Any]]) -> None:
+    """Also where the request that continues a paused reply fails for good, and where a stream ends with an error that
+    is not one to be asked again: what came was paid for, at a price that is not known."""
+    server.problem = lambda request, n: faults[n]
+    ran = debate("run", *SETUP, f"--a={SPEC}", "--b=rehearse", "--judge=rehearse", "--search", "--rounds=1")
     (failed,) = [event for event in read("r.journal.jsonl").events if isinstance(event, CallFailed)]
 
-    assert ran.code in (3, 4) and len(server.requests) == 2
+    assert ran.code in (3, 4) and len(server.requests) == len(faults)
     assert failed.maybe_billed and failed.reply is not None and failed.reply.text == "First. "
-    assert failed.reply.cost is None and failed.reply.estimated_cost
-
-
-@pytest.mark.parametrize("message", ["Your credit balance is too low", "context window exceeded"])
-def test_what_came_before_an_error_in_a_stream_is_on_record(debate: Run, server: Server, message: str) -> None:
-    """Also where the error is not one that is asked again: half of a reply may be billed."""
-    server.problem = lambda request, n: {"text": "Half of it.", "after": 3, "then": "error", "message": message}
-    ran = debate("run", *SETUP, f"--a={SPEC}", "--b=rehearse", "--judge=rehearse", "--rounds=1")
-    (failed,) = [event for event in read("r.journal.jsonl").events if isinstance(event, CallFailed)]
-
-    assert ran.code in (3, 4) and len(server.requests) == 1
-    assert failed.maybe_billed and failed.reply is not None and failed.reply.text == "Half of it."
     assert failed.reply.cost is None and failed.reply.estimated_cost
 
 
@@ -260,16 +248,8 @@ def test_a_server_without_search(server: Server) -> None:
 
 def test_pieces_are_told_as_they_come(server: Server) -> None:
     """What is heard on the way is, together, the speech; the first piece tells that it has begun."""
-    opened = debates.opened_event()
-    debate, heard = fold([opened]), []
-    provider = make_provider("anthropic:m", CurrentState(debate))
-
-    async def asked() -> Reply:
-        reply = await provider.reply(brief(debate, debate.due[0]), heard.append)
-        await provider.close()
-        return reply
-
-    assert "".join(heard) == "" and asyncio.run(asked()).text == "".join(heard)
+    heard: list[str] = []
+    assert ask("anthropic:m", on_text=heard.append).text == "".join(heard)
     assert heard[0] == "" and len(heard) > 3
 
 

@@ -35,25 +35,17 @@ def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **mor
 
 
 def test_what_will_be_read_again_is_written() -> None:
-    """The first of a family in each stage writes what the next stage of it reads, and those beside it read only."""
-    made = cache_plans(debate())
+    """The first of a family in each stage writes what the next stage of it reads, and those beside it read only. A call
+    after which there is none of its family reads what was written before it, and writes nothing further. After a
+    debate was ended early, no call sets a breakpoint for what a turn of a later round would have written."""
+    made, short = cache_plans(debate()), cache_plans(debate(rounds=2))
 
     assert [made[turn] for turn in ("1.opening.a", "1.opening.b", "1.challenge.a", "1.rebuttal.a")] == [MINUTES] * 4
     assert made["1.challenge.b"] == CachePlan(reads="1.opening.b")
     assert made["1.rebuttal.b"] == CachePlan(reads="1.challenge.a")
     assert [turn for turn, plan in made.items() if plan == NOTHING] == ["final.verdict.judge", "final.dissent.judge"]
-
-
-def test_the_last_of_a_family_only_reads() -> None:
-    """A call after which there is none of its family reads what was written before it, and writes nothing further."""
-    made = cache_plans(debate(rounds=2))
-
-    assert made["2.rebuttal.a"] == made["2.rebuttal.b"] == CachePlan(reads="2.challenge.a")
-    assert made["2.verdict.judge"] == CachePlan(reads="1.verdict.judge")
-
-
-def test_a_turn_that_is_left_out_is_not_read() -> None:
-    """After a debate was ended early, no call sets a breakpoint for what a turn of a later round would have written."""
+    assert short["2.rebuttal.a"] == short["2.rebuttal.b"] == CachePlan(reads="2.challenge.a")
+    assert short["2.verdict.judge"] == CachePlan(reads="1.verdict.judge")
     assert placed_breakpoints(CachePlan(reads="3.rebuttal.a"), debate(rounds=3), 9) == []
 
 
@@ -62,11 +54,8 @@ def test_a_gap_of_a_host_takes_an_hour() -> None:
     read once is not worth that, but what is there is read."""
     made = cache_plans(debate("host", "host", rounds=3))
 
-    assert [made[f"{n}.verdict.judge"] for n in (1, 2, 3)] == [
-        HOUR,
-        CachePlan(reads="1.verdict.judge"),
-        CachePlan(reads="1.verdict.judge"),
-    ]
+    reads = CachePlan(reads="1.verdict.judge")
+    assert [made[f"{n}.verdict.judge"] for n in (1, 2, 3)] == [HOUR, reads, reads]
 
 
 def test_a_leader_writes_for_those_beside_it() -> None:
@@ -105,9 +94,6 @@ def test_breakpoints(blocks: int) -> None:
     assert set(range(max(0, blocks - 50), blocks)) <= reached
 
 
-OPUS_55 = "anthropic:claude-opus-5-5"  # $4 and $20 a million, a cached token at 0.05
-
-
 def test_the_table_is_whole() -> None:
     """It has a date and a source, knows the defaults, and no price in it is out of the question."""
     table = pricing.table()
@@ -136,77 +122,56 @@ def test_the_table_is_whole() -> None:
 )
 def test_what_a_call_costs(usage: Usage, dollars: float) -> None:
     """Each kind of token has its price, and so has a search."""
-    assert pricing.cost(OPUS_55, usage) == pytest.approx(dollars)
+    assert pricing.cost(OPUS, usage) == pytest.approx(dollars)
+
+
+LOCAL = "openai:m@http://localhost:8000/v1"
+CLOUD_HOST, CLOUD_KEY = {"OLLAMA_HOST": "https://ollama.com"}, {"OLLAMA_API_KEY": "k-12345678"}
 
 
 @for_each(
     [
-        "anthropic:claude-next",
-        "anthropic:claude-opus-5-5@https://example.org",
-        "openai:gpt-x",
-        "openai:m@http://localhost.example.org",
-        "openai:m@http://127.example.org",
-        "openai:m@https://example.org/@http://localhost",
-        "command:ask @http://localhost",
-        "command:ask",
-        "openrouter:meta/llama",
-    ]
-)
-def test_the_unknown_is_unknown(spec: str) -> None:
-    """A model that is not in the table, or is served from elsewhere, has no price; that is not a price of nothing."""
-    assert pricing.cost(spec, Usage()) is None
-
-
-LOCAL = "openai:m@http://localhost:8000/v1"
-
-
-@pytest.mark.parametrize(
-    ("spec", "environment"),
-    [
-        ("ollama:q", {"OLLAMA_HOST": "https://ollama.com"}),
-        ("ollama:q", {"OLLAMA_HOST": "10.0.0.2:11434"}),
-        ("ollama:q", {"OLLAMA_HOST": "127.0.0.1.example.org"}),
-        ("ollama:q", {"OLLAMA_API_KEY": "k-12345678"}),
-        (LOCAL, {"DEBATE_KEY_LOCALHOST_8000": "k-12345678"}),
-        ("ollama:gpt-oss:120b-cloud", {}),
-        ("ollama:glm-5:cloud", {}),
-        ("ollama:glm-5:Cloud", {}),
-        ("ollama:glm-5:cloud:local", {}),
-        ("ollama:gpt-oss:120b-cloud@http://localhost:11434", {}),
-        ("anthropic:gpt-oss:120b-cloud@http://localhost:11434", {}),
-        ("openai:gpt-oss:120b-cloud@http://localhost:11434/v1", {}),
+        *((spec, {}) for spec in ("anthropic:claude-next", "anthropic:claude-opus-5-5@https://example.org")),
+        *((spec, {}) for spec in ("openai:gpt-x", "command:ask @http://localhost", "command:ask")),
+        *((f"openai:m@http://{host}.example.org", {}) for host in ("localhost", "127")),
+        *((spec, {}) for spec in ("openai:m@https://example.org/@http://localhost", "openrouter:meta/llama")),
+        *(("ollama:q", {"OLLAMA_HOST": host}) for host in ("10.0.0.2:11434", "127.0.0.1.example.org")),
+        *(("ollama:q", CLOUD_HOST), ("ollama:q", CLOUD_KEY), (LOCAL, {"DEBATE_KEY_LOCALHOST_8000": "k-12345678"})),
+        *((f"ollama:glm-5:{tag}", {}) for tag in ("cloud", "Cloud", "120b-cloud", "cloud:local")),
+        *((f"{kind}:g:120b-cloud@http://localhost:11434", {}) for kind in ("ollama", "anthropic", "openai")),
     ],
+    "spec",
+    "environment",
 )
 def test_what_may_be_billed_is_not_free(
     spec: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A call that reaches another machine, carries a key, or that a local Ollama passes on has an unknown price, for
-    caps and estimates too."""
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-
-    assert not pricing.is_free(spec)
-    assert pricing.cost(spec, Usage(uncached_input=10)) is None
-    assert unpriced_seats({"a": (spec,)})
-    assert estimate_debate(opened_event(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unpriced_specs == (
-        spec,
-    )
+    """A call of a model that is not in the table or is served from elsewhere, that reaches another machine, carries a
+    key, or that a local Ollama passes on has an unknown price, for caps and estimates too: not one of nothing."""
+    with monkeypatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        cast = {"a": (spec,), "b": ("host",), "judge": ("host",)}
+        assert not pricing.is_free(spec) and pricing.cost(spec, Usage(uncached_input=10)) is None
+        assert unpriced_seats({"a": (spec,)})
+        assert estimate_debate(opened_event(cast=cast)).unpriced_specs == (spec,)
 
 
-@pytest.mark.parametrize(
-    ("spec", "environment"),
+@for_each(
     [
         ("ollama:q", {"OLLAMA_HOST": "0.0.0.0:11434"}),
-        ("ollama:q@http://localhost", {"OLLAMA_HOST": "https://ollama.com", "OLLAMA_API_KEY": "k-12345678"}),
+        ("ollama:q@http://localhost", CLOUD_HOST | CLOUD_KEY),
         (LOCAL, {"OPENAI_API_KEY": "k-12345678", "DEBATE_KEY_LOCALHOST": "k-12345678"}),
         ("ollama:cloud-writer:8b", {}),
     ],
+    "spec",
+    "environment",
 )
 def test_a_server_of_ones_own_stays_free(
     spec: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key or an address that is not meant for the server makes no difference."""
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-
-    assert pricing.is_free(spec)
+    with monkeypatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        assert pricing.is_free(spec)

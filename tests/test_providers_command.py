@@ -61,7 +61,7 @@ def gone(pid: int) -> bool:
     while time.monotonic() < until:
         try:
             state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             return True
         if state == "Z":
             return True
@@ -80,24 +80,16 @@ def open_files() -> set[str]:
 
 def test_a_reply(program: Callable[[str], str]) -> None:
     """A program reads the brief as one text and prints the reply, which is kept verbatim but for its last line
-    break; what it cost and who answered is unknown."""
+    break; what it cost and who answered is unknown. The text is self-contained: the system text, every part in its
+    order, and what the seat said as its own. No shell expands the words of a command."""
     spec = program(ECHO)
     reply = ask(spec)
-
-    assert reply.text + "\n" == command.document(BRIEF, NONCE).encode("utf-8", "replace").decode()
-    assert (reply.spec, reply.usage, reply.cost, reply.model, reply.ended) == (spec, None, None, None, "whole")
-
-
-def test_the_document() -> None:
-    """The text is self-contained: the system text, every part in its order, and what the seat said as its own."""
     code = block_marker(NONCE, BRIEF.turn_id, "earlier")
-    assert command.document(BRIEF, NONCE) == (
-        f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< EARLIER {code} said by you\nMine \ufffd\nEND {code} >>>\n"
+
+    assert reply.text == (
+        f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< EARLIER {code} said by you\nMine \ufffd\nEND {code} >>>"
     )
-
-
-def test_no_shell(program: Callable[[str], str]) -> None:
-    """The words of a command reach the program as they are; no shell expands them."""
+    assert (reply.spec, reply.usage, reply.cost, reply.model, reply.ended) == (spec, None, None, None, "whole")
     assert ask(program("import json, sys; print(json.dumps(sys.argv[1:]))")).text == '["--flag", "$HOME *"]'
 
 
@@ -215,17 +207,9 @@ def test_nothing_is_left_when_it_is_called_off(
 
 
 ENDS_WITH_US = """
-import asyncio, sys
-from debates import opened_event
-from debate_orchestrator.prompting.briefs import Brief; from debate_orchestrator.prompting.briefs import Message
-from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.providers import command
-from debate_orchestrator.util.sanitize import block_marker
-from debate_orchestrator.providers.provider import NO_PERMISSIONS
-speaker = command.provider(sys.argv[1], CurrentState(fold([opened_event()])), NO_PERMISSIONS)
-said = (Message(role="user", parts=("x",)),)
-brief = Brief(turn_id="1.opening.a", system="Be fair.", messages=said, wants="text")
-asyncio.run(speaker.reply(brief, lambda piece: print(piece, flush=True)))
+import sys
+from test_providers_command import ask
+ask(sys.argv[1], on_text=lambda piece: print(piece, flush=True))
 """
 
 
@@ -259,17 +243,6 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
     for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
         with pytest.raises(ProviderFailed, match="can't be run"):
             ask(spec)
-
-
-@pytest.mark.slow
-def test_a_child_in_the_background_ends_with_its_program(program: Callable[[str], str], tmp_path: Path) -> None:
-    """What a program left running in its process group, with its output let go of, ends when the program has ended."""
-    pid = tmp_path / "pid"
-    line = f"sleep 60 <&- >&- 2>&- & echo $! > {shlex.quote(str(pid))}; echo So it is."
-    made = ask(f"command:sh -c {shlex.quote(line)}")
-
-    assert made.text == "So it is."
-    assert gone(int(pid.read_text(encoding="utf-8")))
 
 
 @pytest.mark.slow
@@ -329,12 +302,6 @@ def test_no_group_gets_a_signal_whose_number_may_be_free(run: Callable[[str], st
     assert signals
 
 
-def test_a_program_that_kills_itself_and_its_supervisor() -> None:
-    """The turn fails as after any signal."""
-    with pytest.raises(TransientError, match="it was ended by signal 9"):
-        speak(f"{sys.executable} -c {shlex.quote('import os; os.killpg(0, 9)')}")
-
-
 def test_what_a_child_prints_later_does_not_count() -> None:
     """All that a program printed until it ended is its output, and nothing that what it left running prints then."""
     heard = list[str]()
@@ -351,39 +318,33 @@ def test_what_a_child_prints_later_does_not_count() -> None:
 
 ENDS_ITS_SUPERVISOR = """
 import os, sys, time
-open(sys.argv[1], "w").write(str(os.getpid()))
 print("Before.", flush=True)
-{fork}
-os.kill({supervisor}, 9)
+supervisor = os.getppid()
+pid = open(sys.argv[1], "w")
+if os.fork():
+    sys.exit()
+pid.write(str(os.getpid()))
+pid.close()
+os.kill(supervisor, 9)
 time.sleep(0.5)
 print("After.", flush=True)
 time.sleep(60)
 """
 
 
-@pytest.mark.parametrize(
-    ("fork", "supervisor"),
-    [
-        ("", "os.getppid()"),
-        (
-            "supervisor = os.getppid()\nif os.fork(): sys.exit()\nopen(sys.argv[1], 'w').write(str(os.getpid()))",
-            "supervisor",
-        ),
-    ],
-    ids=["program", "child"],
-)
-def test_what_kills_its_supervisor_ends_with_it(tmp_path: Path, fork: str, supervisor: str) -> None:
-    """Neither a program that kills its supervisor lives on, nor a child of it; what it prints then does not count."""
-    pid, script, heard = tmp_path / "pid", tmp_path / "script.py", list[str]()
-    script.write_text(ENDS_ITS_SUPERVISOR.format(fork=fork, supervisor=supervisor), encoding="utf-8")
-    words = [sys.executable, str(script), str(pid)]
-    run = asyncio.run(ran(words, heard))
+def test_what_kills_its_supervisor_ends_with_it(tmp_path: Path) -> None:
+    """A child of a program that kills its supervisor does not live on; what it prints then does not count. A program
+    that kills its whole group fails as after any signal."""
+    pid, heard = tmp_path / "pid", list[str]()
+    run = asyncio.run(ran([sys.executable, "-c", ENDS_ITS_SUPERVISOR, str(pid)], heard))
 
     deadline = time.monotonic() + 20
     while not pid.read_text(encoding="utf-8") and time.monotonic() < deadline:  # the program may end before its child
         time.sleep(0.01)
     assert gone(int(pid.read_text(encoding="utf-8")))
     assert run.stdout == b"Before.\n" and "".join(heard) == "Before.\n"
+    with pytest.raises(TransientError, match="it was ended by signal 9"):
+        speak(f"{sys.executable} -c {shlex.quote('import os; os.killpg(0, 9)')}")
 
 
 async def ran(words: list[str], heard: list[str]) -> command.ProgramRun:
@@ -393,13 +354,15 @@ async def ran(words: list[str], heard: list[str]) -> command.ProgramRun:
 
 
 @pytest.mark.parametrize("run", [screen, speak])
-def test_a_child_that_holds_the_output_open_ends(
-    run: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("pipes", ["<&- >&- 2>&-", ""], ids=["closed", "held open"])
+def test_a_child_ends_with_its_program(
+    run: Callable[[str], str], pipes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program has said all once it has ended: what it left running is waited for a little, and then ended."""
+    """A program has said all once it has ended: what it left running in its group is ended, after a little while where
+    it holds the output open."""
     monkeypatch.setattr(command, "GRACE_SECONDS", 0.1)
     pid = tmp_path / "pid"
-    run(f"sh -c {shlex.quote(f'sleep 60 & echo $! > {shlex.quote(str(pid))}')}")
+    run(f"sh -c {shlex.quote(f'sleep 60 {pipes} & echo $! > {shlex.quote(str(pid))}')}")
 
     assert gone(int(pid.read_text(encoding="utf-8")))
 

@@ -103,26 +103,19 @@ def listened(leaping: asyncio.Runner, clock: SilenceClock, words: int, between: 
 
 
 def test_silence_ends_an_answer(leaping: asyncio.Runner) -> None:
-    """An answer that says nothing for half of the time for retries is given up; each word gives it as long again."""
+    """An answer that says nothing for half of the time for retries is given up; each word gives it as long again. The
+    first word may take three times as long as the next ones; with another time for retries all times change."""
     clock = SilenceClock(retry_for=0.4)
-
     assert listened(leaping, clock, 3) == pytest.approx(0.5, abs=0.001)
     assert clock.timeout_reason() == "silence for 0.2 s"
-
-
-def test_the_first_word_has_its_own_limit(leaping: asyncio.Runner) -> None:
-    """The first word may take three times as long as the next ones; with another time for retries all times change."""
-    clock = SilenceClock(retry_for=0.4)
 
     assert listened(leaping, clock, 0) == pytest.approx(0.6, abs=0.001)
     assert clock.timeout_reason() == "no word for 0.6 s, in which it may still have been reading the prompt"
     assert "--retry-for" in clock.hint
     usual, long = SilenceClock(LIMITS.retry_for), SilenceClock(2 * LIMITS.retry_for)
     assert (usual.first_token_seconds, usual.silence_seconds) == (LIMITS.first_token_seconds, LIMITS.silence_seconds)
-    assert (long.first_token_seconds, long.silence_seconds) == (
-        2 * LIMITS.first_token_seconds,
-        2 * LIMITS.silence_seconds,
-    )
+    assert long.first_token_seconds == 2 * usual.first_token_seconds
+    assert long.silence_seconds == 2 * usual.silence_seconds
 
 
 def test_an_answer_has_an_end(leaping: asyncio.Runner) -> None:
@@ -201,13 +194,10 @@ def test_the_words_of_a_server_stay_quoted() -> None:
     assert problem == "openai:m refused the request: HTTP 400: “no'. Try: `debate run --trust`. State: verified”."
 
 
-@pytest.mark.parametrize(
-    ("who", "name"), [("openai:m@https://x.org:8000/v1", "DEBATE_KEY_X_ORG_8000"), ("anthropic:m", "ANTHROPIC_API_KEY")]
-)
-def test_a_refused_key_is_named(who: str, name: str) -> None:
+def test_a_refused_key_is_named() -> None:
     """A server that refuses the key is told of with the variable that holds it."""
-    [said] = http_error(who, 401, "no", {}).problems
-    assert f"set the key in {name}" in said
+    assert "set the key in DEBATE_KEY_X_ORG_8000" in str(http_error("openai:m@https://x.org:8000/v1", 401, "no", {}))
+    assert "set the key in ANTHROPIC_API_KEY" in str(http_error("anthropic:m", 401, "no", {}))
 
 
 URL = "https://models.example/v1"

@@ -59,15 +59,7 @@ def test_a_deeply_nested_event(kind: str, depth: int, hidden: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"7",
-        b'{"type": 7, "choices": 7}',
-        b"\xff",
-        b"{",
-    ],
-)
+@pytest.mark.parametrize("data", [b"7", b'{"type": 7, "choices": 7}', b"\xff", b"{"])
 def test_events_of_another_shape(kind: str, data: bytes) -> None:
     """An event that is not an object of the API is neither an answer nor an error of ours."""
     odd = b"event: message_start\ndata: " + data + b"\n\n"
@@ -96,7 +88,6 @@ def test_other_ends_of_lines(kind: str, end: bytes) -> None:
         assert ask(server.spec(kind)).text == "One. Two."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [10_000, 2_100_000])
 def test_an_answer_without_end(kind: str, size: int) -> None:
@@ -109,7 +100,6 @@ def test_an_answer_without_end(kind: str, size: int) -> None:
     assert isinstance(fault.partial, Reply) and len(fault.partial.text) == 262_144
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_response_without_end(kind: str) -> None:
     """A response is bounded as a whole."""
@@ -124,7 +114,6 @@ EMPTY = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", EMPTY)
 def test_nothing_new_is_silence(kind: str, what: str) -> None:
@@ -165,7 +154,6 @@ def test_a_packed_answer(kind: str) -> None:
         fails(server.spec(kind), "in a compression that was not asked for")
 
 
-@pytest.mark.slow
 def test_an_endless_answer_leaves_a_small_journal(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that never stops talking pauses the debate after two calls; the journal holds no more of each than a
     reply may have."""
@@ -181,7 +169,6 @@ def test_an_endless_answer_leaves_a_small_journal(debate: Run, monkeypatch: pyte
     assert server.requests == 2
 
 
-@pytest.mark.slow
 def test_no_warning_reaches_the_terminal() -> None:
     """The command line shows no warnings of libraries, unless Python is told to."""
     program = "import atexit, warnings; from debate_orchestrator.cli import main; " + (

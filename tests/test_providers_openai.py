@@ -55,38 +55,27 @@ def ask(spec: str = SPEC, *asked: Brief, retry_for: float = 20.0, on_text: Calla
 
 
 def test_a_reply(llmock: LLMock) -> None:
-    """A reply is reported verbatim as it comes, with the model, the counts, and how it ended; its price is unknown."""
+    """A reply is reported verbatim as it comes, with the model, the counts, and how it ended; its price is unknown.
+    Where a shape is wanted, it is asked for strictly, and the reply is in it."""
     llmock.reply("Tabs, **always**.\n\nEnd.")
     heard: list[str] = []
     (reply,) = ask(on_text=heard.append)
     body = llmock.last_request.body
 
     assert "".join(heard) == reply.text == "Tabs, **always**.\n\nEnd."
-    assert (reply.model, reply.stop_reason, reply.ended, reply.spec, reply.cost) == (
-        "gpt-x",
-        "stop",
-        "whole",
-        SPEC,
-        None,
-    )
+    assert (reply.model, reply.stop_reason, reply.ended, reply.spec) == ("gpt-x", "stop", "whole", SPEC)
+    assert reply.cost is None
     assert reply.usage is not None and reply.usage.uncached_input > 0 and reply.usage.output > 0
     assert [one["content"] for one in body["messages"]] == ["Be ? fair.", "A\n\nB"]
     assert [one["role"] for one in body["messages"]] == ["system", "user"]
     assert set(body) == {"model", "messages", "stream", "stream_options"}
 
-
-def test_a_structured_reply(llmock: LLMock) -> None:
-    """Where a shape is wanted, it is asked for strictly, and the reply is in it."""
-    (reply,) = ask(SPEC, SHAPED)
+    llmock.reset()
+    (shaped,) = ask(SPEC, SHAPED)
     asked = llmock.last_request.body["response_format"]
-
-    assert set(json.loads(reply.text)) == {"x"}
-    assert (asked["type"], asked["json_schema"]["strict"], asked["json_schema"]["schema"]) == (
-        "json_schema",
-        True,
-        SCHEMA,
-    )
-    assert reply.unsupported == ()
+    assert set(json.loads(shaped.text)) == {"x"} and shaped.unsupported == ()
+    assert asked["type"] == "json_schema"
+    assert (asked["json_schema"]["strict"], asked["json_schema"]["schema"]) == (True, SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -137,13 +126,8 @@ def test_counts() -> None:
 
 @for_each(
     [
-        (chunks(TOLD, "length"), "cut", "Hello."),
-        (chunks(TOLD, "max_tokens"), "cut", "Hello."),
-        (chunks(TOLD, "model_length"), "cut", "Hello."),
-        (chunks(TOLD, "model_context_window_exceeded"), "cut", "Hello."),
-        (chunks(TOLD, "content_filter"), "refused", "Hello."),
-        (chunks(TOLD, "PROHIBITED_CONTENT"), "refused", "Hello."),
-        (chunks(TOLD, "content_filter: RECITATION"), "refused", "Hello."),
+        *((chunks(TOLD, stop), "cut", "Hello.") for stop in ("length", "max_tokens", "model_length")),
+        *((chunks(TOLD, stop), "refused", "Hello.") for stop in ("PROHIBITED_CONTENT", "content_filter: RECITATION")),
         (chunks(TOLD, "a word of its own"), "whole", "Hello."),
         (chunks([{"refusal": "I "}, {"refusal": "won't."}]), "refused", "I won't."),
         (chunks([{"reasoning": "hm"}, {"content": "a\ud800b"}], "eos"), "whole", "a?b"),
@@ -185,11 +169,7 @@ def test_a_server_without_formats() -> None:
 
     asked = [body.get("response_format", {}).get("type") for body in server.bodies]
     assert asked == ["json_schema", "json_object", None, "json_object"]
-    assert (first.unsupported, plain.unsupported, second.unsupported) == (
-        ("structured output",),
-        (),
-        ("structured output",),
-    )
+    assert first.unsupported == second.unsupported == ("structured output",) and plain.unsupported == ()
 
 
 def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

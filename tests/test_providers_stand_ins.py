@@ -97,19 +97,15 @@ def test_it_says_what_it_is(tmp_path: Path) -> None:
     assert texts == [again.reply(turn).text for turn in speeches]
 
 
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        ("rehearse:oracle:x", "cast: a: 'oracle:x' is not a model spec"),
-        ("rehearse:anthropic:", "cast: a: 'anthropic:' names no model"),
-        ("rehearse:rehearse:host", "cast: a: 'rehearse:host' is a rehearsal already"),
-    ],
-)
-def test_whom_it_cannot_stand_in_for(spec: str, said: str) -> None:
+def test_whom_it_cannot_stand_in_for() -> None:
     """It can't stand in for a model that could not be called, nor for a stand-in."""
-    (found,) = cast_problems({"a": (spec,)})
-
-    assert found.startswith(said)
+    for spec, said in {
+        "oracle:x": "'oracle:x' is not a model spec",
+        "anthropic:": "'anthropic:' names no model",
+        "rehearse:host": "'rehearse:host' is a rehearsal already",
+    }.items():
+        (found,) = cast_problems({"a": (f"rehearse:{spec}",)})
+        assert found.startswith(f"cast: a: {said}")
 
 
 PLAIN = st.one_of(
@@ -189,25 +185,20 @@ def test_a_mirrored_ballot_is_replayed_for_the_side_that_it_meant(tmp_path: Path
         assert tally.totals(again) == tally.totals(recorded)
 
 
-def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:
-    """A turn that was never recorded is a failure that names the turn, not an invention."""
-    with begun(tmp_path / "other") as journal:
-        debate = fold(journal.events)
-        provider = make_provider(f"replay:{recording}", CurrentState(debate))
-        asked = brief(debate, debate.due[0]).model_copy(update={"turn_id": "7.opening.a"})
-
-    with pytest.raises(ProviderFailed, match=r"no recorded reply to 7\.opening\.a"):
-        asyncio.run(provider.reply(asked, lambda piece: None))
-
-
 def test_it_replays_the_debate_that_was_recorded(recording: Path) -> None:
-    """A topic that holds the recorded one, a part of it, and swapped positions are refused before any turn."""
+    """A topic that holds the recorded one, a part of it, and swapped positions are refused before any turn, and a turn
+    without a recording is named."""
     recorded = fold(read(recording).events).opened
     topic, (first, second) = recorded.settings.topic, recorded.settings.positions.values()
     for changed in ({"topic": f"{topic} So?"}, {"topic": topic[1:]}, {"positions": {"a": second, "b": first}}):
         other = CurrentState(fold([recorded.with_settings(**changed)]))
         with pytest.raises(BadSettings, match=r"of another topic, or of other positions\. Try: `debate answers"):
             make_provider(f"replay:{recording}", other)
+    debate = fold([recorded])
+    provider = make_provider(f"replay:{recording}", CurrentState(debate))
+    asked = brief(debate, debate.due[0]).model_copy(update={"turn_id": "7.opening.a"})
+    with pytest.raises(ProviderFailed, match=r"no recorded reply to 7\.opening\.a"):
+        asyncio.run(provider.reply(asked, str))
 
 
 def test_a_rejudging_has_the_speeches_of_the_debate_that_it_began_with(recording: Path, tmp_path: Path) -> None:
@@ -283,30 +274,20 @@ def test_a_debate_among_people(here: Path) -> None:
     }
     assert costs_of(debate).lines == ()
     others = fold([opened_event(rounds=2)])
-    same = brief(others, schedule.turn(others, "1.opening.a")).digest  # that any other provider would get
-    assert (
-        debate.briefs_sent("1.opening.a")[0].brief_digest
-        == debate.reply(schedule.turn(debate, "1.opening.a")).brief_digest
-        == same
-    )
+    opening = schedule.turn(others, "1.opening.a")
+    same = brief(others, opening).digest  # that any other provider would get
+    assert debate.briefs_sent(opening.id)[0].brief_digest == debate.reply(opening).brief_digest == same
 
 
 def test_a_person_who_leaves(here: Path) -> None:
-    """What others said to the same stage is on record when a person leaves, and the turn that was left is due."""
+    """What others said to the same stage is on record when a person leaves, and the turn that was left is due. Without
+    a terminal to ask at, the error says what to do instead."""
     debate = held(here, StandIn(leaves="1.challenge.b"))
+    (turn,) = debate.due
 
-    assert [turn.id for turn in debate.due] == ["1.challenge.b"]
-    assert not debate.failed_calls("1.challenge.b")[0].maybe_billed
-
-
-def test_no_terminal() -> None:
-    """Without a terminal to ask at, the error says what to do instead."""
-    debate = fold([opened_event(cast=PEOPLE)])
-
+    assert turn.id == "1.challenge.b" and not debate.failed_calls(turn.id)[0].maybe_billed
     with pytest.raises(ProviderFailed, match="debate open"):
-        asyncio.run(
-            Human(CurrentState(debate)).reply(brief(debate, schedule.turn(debate, "1.opening.a")), lambda piece: None)
-        )
+        asyncio.run(Human(CurrentState(debate)).reply(brief(debate, turn), str))
 
 
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
@@ -380,44 +361,26 @@ def test_a_clerk_who_can_open_no_more_files(
 
 
 def test_this_machine_is_out_of_bounds(site: Site) -> None:
-    """As it is cast, the clerk fetches nothing from this machine or its network: that is blocked."""
+    """As it is cast, the clerk fetches nothing from this machine or its network: that is blocked. Offline it fetches
+    nothing at all, and says that nothing was checked."""
     debate = cited(f"http://127.0.0.1:{site.port}/", "http://localhost/")
-    clerk = cast_providers.make_providers(CurrentState(_cast(debate, "fetch")))["clerk"]
-    assert isinstance(clerk, Clerk)
-
-    assert [one["state"] for one in checks(debate, clerk)] == ["blocked", "blocked"]
+    for name, state in (("fetch", "blocked"), ("offline", "not checked")):
+        clerk = make_provider(name, CurrentState(debate))
+        assert isinstance(clerk, Clerk)
+        assert [(one["turn"], one["state"]) for one in checks(debate, clerk)] == [
+            ("1.argument.a", state),
+            ("1.argument.b", state),
+        ]
     assert site.asked == []
 
 
-def _cast(debate: DebateState, clerk: str) -> DebateState:
-    return replace(debate, cast={**debate.cast, "clerk": (clerk,)})
-
-
-def test_offline_nothing_is_checked(site: Site) -> None:
-    """An offline clerk fetches nothing, and says that nothing was checked."""
-    debate = cited(site.url("/"), None)
-
-    (only,) = checks(debate, Clerk("offline", CurrentState(debate)))
-
-    assert (only["turn"], only["state"]) == ("1.argument.a", "not checked")
-    assert site.asked == []
-
-
-@pytest.mark.parametrize(
-    ("cast", "said"),
-    [
-        ({"clerk": ("fetch:everything",)}, "Try: fetch or offline"),
-        ({"judge": ("fetch",)}, "can only be the clerk"),
-        ({"a": ("offline",)}, "can only be the clerk"),
-    ],
-)
-def test_a_clerk_is_no_speaker(cast: dict[str, tuple[str, ...]], said: str) -> None:
+def test_a_clerk_is_no_speaker() -> None:
     """`fetch` and `offline` fill the clerk's seat and no other, and take nothing after their name."""
-    (wrong,) = cast_providers.cast_problems(cast)
-
-    assert said in wrong
-    assert (
-        cast_providers.cast_problems({"clerk": ("fetch",)})
-        == cast_providers.cast_problems({"clerk": ("offline",)})
-        == []
-    )
+    for seat, spec, said in (
+        ("clerk", "fetch:everything", "Try: fetch or offline"),
+        ("judge", "fetch", "can only be the clerk"),
+        ("a", "offline", "can only be the clerk"),
+    ):
+        (wrong,) = cast_problems({seat: (spec,)})
+        assert said in wrong
+    assert cast_problems({"clerk": ("fetch",)}) == cast_problems({"clerk": ("offline",)}) == []
