@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from starlette.testclient import TestClient
-from web_visitor import PATIENCE, plain
+from web_visitor import Visitor, plain
 
 from debate_orchestrator.web.public.rules import SiteRules, parse_rules
 from debate_orchestrator.web.public.site import Site
@@ -25,19 +24,17 @@ def rules(**more: Any) -> SiteRules:
     return parse_rules({"offers": {"rehearsal": REHEARSAL}, "debates_per_visitor": 50, **more})
 
 
-class PublicVisitor:
+class PublicVisitor(Visitor):
     """A browser at an address of the network, after the site's proxy."""
 
     def __init__(self, client: TestClient, site: Site, log: list[str]):
-        self.client, self.site, self.log = client, site, log
+        super().__init__(client)
+        self.site, self.log = site, log
         self.address = "203.0.113.7"
 
     @property
     def headers(self) -> dict[str, str]:
         return {"x-forwarded-for": self.address, "x-forwarded-proto": "https"}
-
-    def get(self, path: str, **headers: str) -> Any:
-        return self.client.get(path, headers={**self.headers, **headers}, follow_redirects=False)
 
     def start(self, fields: Mapping[str, str] = TOPIC, headers: Mapping[str, str] | None = None) -> Any:
         """Sends the form as a browser does."""
@@ -49,19 +46,6 @@ class PublicVisitor:
         answer = self.start({**TOPIC, **fields})
         assert answer.status_code == 303, plain(answer.text)
         return str(answer.headers["location"])
-
-    def text(self, path: str) -> str:
-        answer = self.get(path)
-        assert answer.status_code == 200, answer.text
-        return plain(answer.text)
-
-    def until(self, path: str, words: str) -> str:
-        """The words of a page once it says that."""
-        end = time.monotonic() + PATIENCE
-        while words not in (text := self.text(path)):
-            assert time.monotonic() < end, f"{words!r} was not said: {text[:2000]}"
-            time.sleep(0.1)  # fewer requests than a visitor may make
-        return text
 
 
 @contextmanager

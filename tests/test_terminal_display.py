@@ -26,10 +26,6 @@ from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.util.terminal_text import match_option, moves, width_of
 
 
-def row(text: str, style: str = "") -> Text:
-    return Text(text, style)
-
-
 def held(terminal: FakeTerminal, **environment: str) -> Display:
     display = FakeDisplay(terminal, **environment)
     display.acquire()
@@ -41,14 +37,14 @@ def test_open_rows_are_written_over() -> None:
     leaves only what is finished."""
     terminal = FakeTerminal()
     display = held(terminal)
-    display.paint([], [row("open"), row("status")])
+    display.paint([], [Text("open"), Text("status")])
     sent = terminal.raw
-    display.paint([], [row("open"), row("status")])
+    display.paint([], [Text("open"), Text("status")])
     assert terminal.raw == sent
 
-    display.paint([row("done")], [row("open too"), row("status")])
+    display.paint([Text("done")], [Text("open too"), Text("status")])
     assert terminal.text == "done\nopen too\nstatus"
-    display.paint([], [row("status")])
+    display.paint([], [Text("status")])
     display.release()
     assert terminal.text == "done" and not terminal.hidden
 
@@ -65,9 +61,9 @@ def test_the_scroll_back_is_whole(steps: list[tuple[int, int, int, int]]) -> Non
     terminal, count = FakeTerminal(60, 12), 0
     display = held(terminal)
     for finished, still_open, terminal.columns, terminal.rows in steps:
-        new = [row(f"row {count + n}") for n in range(finished)]
+        new = [Text(f"row {count + n}") for n in range(finished)]
         count += finished
-        display.paint(new, [row(f"open {n} " + "x" * 12) for n in range(still_open)])
+        display.paint(new, [Text(f"open {n} " + "x" * 12) for n in range(still_open)])
     display.paint([], [])
 
     assert terminal.text.splitlines() == [f"row {n}" for n in range(count)]
@@ -80,7 +76,7 @@ def test_finished_rows_wait_while_it_is_released(forgotten: bool) -> None:
     display = held(terminal)
     display.release()
     sent = terminal.raw
-    display.paint([row("meanwhile")], [row("status")])
+    display.paint([Text("meanwhile")], [Text("status")])
     assert terminal.raw == sent
     if forgotten:
         display.forget()
@@ -89,35 +85,25 @@ def test_finished_rows_wait_while_it_is_released(forgotten: bool) -> None:
 
 
 def test_rows_that_waited_while_the_terminal_became_narrower() -> None:
-    """They are broken again, so that none of their text is lost at the edge."""
+    """They are broken again, so that none of their text is lost at the edge, and each stays in its own column."""
     terminal = FakeTerminal(60)
     display = held(terminal)
     display.release()
-    display.paint([row("  " + "word " * 10, "bold")], [])
-    terminal.columns = 30
-    display.acquire()
-
-    assert terminal.text.splitlines() == ["  word word word word word", "    word word word word word"]
-
-
-def test_columns_that_waited_while_the_terminal_became_narrower() -> None:
-    """Each text stays in its own column."""
-    terminal = FakeTerminal(60)
-    display = held(terminal)
-    display.release()
-    cells = [row("  " + "left " * 5), row("  " + "right " * 4)]
-    display.paint([beside([row("Left"), row("Right")], 28), beside(cells, 28), beside([None, cells[1]], 28)], [])
+    cells = [Text("  " + "left " * 5), Text("  " + "right " * 4)]
+    display.paint([beside([Text("Left"), Text("Right")], 28), beside(cells, 28), beside([None, cells[1]], 28)], [])
+    display.paint([Text("  " + "word " * 10, "bold")], [])
     terminal.columns = 34
     display.acquire()
 
-    rows = [[part.strip() for part in line.split("│")] for line in terminal.text.splitlines()]
+    *in_columns, first, second = terminal.text.splitlines()
+    assert [first, second] == ["  word word word word word word", "    word word word word"]
+    rows = [[part.strip() for part in line.split("│")] for line in in_columns]
     assert rows[0] == ["Left", "Right"] and len(rows) > 5
-    assert all(set(first.split()) <= {"left"} and set(second.split()) <= {"right"} for first, second in rows[1:])
-    assert " ".join(first for first, _ in rows[1:]).split() == ["left"] * 5
-    assert " ".join(second for _, second in rows[1:]).split() == ["right"] * 8
+    assert all(set(left.split()) <= {"left"} and set(right.split()) <= {"right"} for left, right in rows[1:])
+    assert [" ".join(parts).split() for parts in zip(*rows[1:], strict=True)] == [["left"] * 5, ["right"] * 8]
 
     for left in ("🅎ℝ𝐚", "a\u200d", "\x1b[2J"):  # a row ends in a joiner where a word is broken before its next letter
-        display.paint([beside([row(left, "bold"), row("Right")], 15)], [])
+        display.paint([beside([Text(left, "bold"), Text("Right")], 15)], [])
         told = terminal.raw.rpartition("Right")[0].rpartition("\n")[2]
         assert told.count("G") == 2 and "\x1b[1m" in told and "\x1b[2J" not in told, "where columns begin is told"
 
@@ -127,8 +113,8 @@ def test_no_text_moves_the_cursor() -> None:
     sequence = "\x1b[2J\x1b]0;title\x07\x1b[9;9H\x9b1A\u202e\n"
     hostile, plain = FakeTerminal(), FakeTerminal()
     for terminal, text in ((hostile, sequence), (plain, "")):
-        rows = [row(f"done{text}."), row(f"bold{text}.", "bold")]
-        held(terminal).paint(rows, [row(f"open{text}.")])
+        rows = [Text(f"done{text}."), Text(f"bold{text}.", "bold")]
+        held(terminal).paint(rows, [Text(f"open{text}.")])
 
     assert "[2J" in hostile.text
     assert not re.search("[\x07\x9b\u202e]", hostile.raw)
@@ -150,7 +136,7 @@ def test_a_terminal_that_is_closed() -> None:
 
     display = Display(Closed(), {"TERM": "xterm"})
     display.acquire()
-    display.paint([row("x")], [])
+    display.paint([Text("x")], [])
     display.release()
 
     assert len(attempts) == 1
@@ -170,33 +156,21 @@ def test_parts_are_packed_into_rows(parts: list[str], width: int) -> None:
 
 
 OPTIONS = ("lenient", "strict", "stricter", "3", "A")
+WINNERS = ("a", "b", "tie", "consensus", "no decision")
 
 
-CHOICES = [
-    ("strict", "strict"),
-    (" Strict ", "strict"),
-    ("2", "strict"),
-    ("3", "3"),
-    ("len", "lenient"),
-    ("stri", None),
-    ("a", "A"),
-    ("0", None),
-    ("6", None),
-    ("٢", None),
-    ("0000010", None),
-    ("9" * 50, None),
-    ("", None),
-    ("neither", None),
-]
-
-
-def test_what_was_chosen() -> None:
+@for_each(
+    [
+        *((OPTIONS, said, "strict") for said in ("strict", " Strict ", "2")),
+        *((OPTIONS, said, chosen) for said, chosen in (("3", "3"), ("len", "lenient"), ("a", "A"))),
+        *((OPTIONS, said, None) for said in ("stri", "0", "6", "٢", "0000010", "9" * 50, "", "neither")),
+        *((WINNERS, said, chosen) for said, chosen in (("T", "tie"), ("cons", "consensus"), ("no d", "no decision"))),
+        *((WINNERS, word_for_a_side, None) for word_for_a_side in ("Con", "no")),
+    ]
+)
+def test_what_was_chosen(options: tuple[str, ...], said: str, expected: str | None) -> None:
     """A choice is made by its name, which comes before all else, by its number, or by a beginning that is its alone."""
-    for said, expected in CHOICES:
-        assert match_option(OPTIONS, said) == expected, said
-    winners = ("a", "b", "tie", "consensus", "no decision")
-    for said, expected in (("T", "tie"), ("cons", "consensus"), ("Con", None), ("no", None), ("no d", "no decision")):
-        assert match_option(winners, said) == expected, "a word for a side is no beginning"
+    assert match_option(options, said) == expected
 
 
 @for_each([("xterm", True), ("dumb", False), ("DUMB", False), ("", False)])
@@ -267,11 +241,12 @@ def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
 
 
 def test_one_after_the_other() -> None:
-    """In a narrow terminal the first is shown as it is written, and the second is kept until the first has ended."""
+    """In a narrow terminal the first is shown as it is written, and the second is kept until the first has ended.
+    What is on record is printed, also where something else was heard."""
     first, second = challenges()
     stage = StageView([first, second], 60)
     first.add_piece("I hold")
-    second.add_piece("I deny it.")
+    second.add_piece("Something else than is on record.")
     assert texts(stage.rows(60, 20)[1]) == ["Challenge A", "", "  I hold"]
 
     second.show_recorded("I deny it.")
@@ -309,15 +284,6 @@ def test_no_columns_where_rows_are_reordered(letter: str) -> None:
     first.show_recorded("I hold it.")
     second.show_recorded(f"it {letter}.")
     assert not any("│" in row for row in texts(stage.rows(119, 20)[0]))
-
-
-def test_the_record_counts() -> None:
-    """Where another speech is on record than was heard, the record is printed."""
-    speech = challenges()[0]
-    speech.add_piece("Something else.")
-    speech.show_recorded("What is on record.")
-
-    assert texts(speech.rows(80)) == ["Challenge A", "", "  What is on record."]
 
 
 @for_each([119, 130, 160, 230])

@@ -12,7 +12,7 @@ import pytest
 import scripted_replies
 from corpus import for_each
 from debates import LOOK_ALIKES, opened_event, opened_with_quotes, play_events
-from human_turns import PEOPLE, Script, due
+from human_turns import PEOPLE, Script, due, taken
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, ContextFile, Event, QuestionAsked, Spoke
@@ -138,9 +138,9 @@ def test_the_terminal_is_lent(here: Path) -> None:
     on_event = one.begin_watching(lambda: None, show, show.on_event)
 
     for turn in ("1.opening.a", "1.opening.b"):
-        for taken in (BriefSent(turn_id=turn, brief_digest="0" * 64, spec="x"), event(debate, turn, "Words.")):
-            debate = apply(debate, taken)
-            on_event(debate, taken)
+        for happened in (BriefSent(turn_id=turn, brief_digest="0" * 64, spec="x"), event(debate, turn, "Words.")):
+            debate = apply(debate, happened)
+            on_event(debate, happened)
 
     assert show.seen == [
         "brief_sent 1.opening.a", "spoke 1.opening.a", "lent",
@@ -186,8 +186,7 @@ def test_leaving(here: Path) -> None:
 
 
 def shown(debate: DebateState, turn: str) -> str:
-    one = schedule.turn(debate, turn)
-    return terminal_turn.PersonTurn(debate, one, brief(debate, one), None, None).full_text()
+    return taken(turn, None, Path(), debate).full_text()
 
 
 def test_what_a_debater_needs() -> None:
@@ -233,13 +232,12 @@ def test_what_a_document_says_is_no_task() -> None:
 def test_rules_that_bind_a_seat_are_read() -> None:
     """The whole text has the rules of honesty and the seat with its mode of judging, which a judge reads at once."""
     debate = due("1.verdict.judge")
-    one = schedule.turn(debate, "1.verdict.judge")
-    person_turn = terminal_turn.PersonTurn(debate, one, brief(debate, one), None, None)
+    person_turn = taken("1.verdict.judge", None, Path(), debate)
     read_at_once = "\n".join(line.text for line in terminal_turn.readable(person_turn, set()))
 
-    for text in (shown(debate, "1.verdict.judge"), read_at_once):
+    for text in (person_turn.full_text(), read_at_once):
         assert "Your seat: Judge" in text and "Judge mode: strict. Demand evidence" in text
-    assert "Honesty binds every seat. Never invent a source" in shown(debate, "1.verdict.judge")
+    assert "Honesty binds every seat. Never invent a source" in person_turn.full_text()
 
 
 def test_a_conversation_says_what_to_do() -> None:
@@ -276,8 +274,7 @@ def test_what_else_a_seat_is_told(turn: str, said: str) -> None:
     notes = (ContextFile(name="notes.md", text="Tabs are one character wide."),)
     events = play_events(lambda asked: speeches.get(asked["turn"]), until=turn, cast=PEOPLE, rounds=2, context=notes)
     debate = fold([*events, QuestionAsked(question="What would it cost?", to=(turn.rpartition(".")[2],))])
-    one = schedule.turn(debate, turn)
-    person_turn = terminal_turn.PersonTurn(debate, one, brief(debate, one), None, None)
+    person_turn = taken(turn, None, Path(), debate)
     read_at_once = "\n".join(line.text for line in terminal_turn.readable(person_turn, set()))
 
     assert said in person_turn.full_text()

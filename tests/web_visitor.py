@@ -26,6 +26,11 @@ class Visitor:
     def __init__(self, client: TestClient, dashboard: str = ""):
         self.client, self.dashboard = client, dashboard
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes with every request."""
+        return {}
+
     def at(self, address: str) -> str:
         return (
             address
@@ -34,7 +39,7 @@ class Visitor:
         )
 
     def get(self, address: str, **headers: str) -> Any:
-        return self.client.get(self.at(address), headers=headers, follow_redirects=False)
+        return self.client.get(self.at(address), headers={**self.headers, **headers}, follow_redirects=False)
 
     def send(self, address: str, fields: dict[str, Any] | None = None, *, token: str = TOKENS.form) -> Any:
         """Sends a form."""
@@ -52,7 +57,7 @@ class Visitor:
         end = time.monotonic() + PATIENCE
         while words not in (text := self.text(address)):
             assert time.monotonic() < end, f"{words!r} was not said: {text[:2000]}"
-            time.sleep(0.1)
+            time.sleep(0.1)  # fewer requests than a visitor of a public site may make
         return text
 
 
