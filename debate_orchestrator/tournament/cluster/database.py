@@ -115,9 +115,8 @@ class Database:
         self.app, self.address, self.notify = app, address, notify
         self.is_unreachable = False
         """Whether it can't be reached."""
-        self._last_trouble = self._last_look = monotonic()  # of the time before nothing is known
-        self._heartbeats: dict[str, dict[_Heartbeat, float]] = {}
-        """By tournament: the last heartbeat of each worker, and when it was first seen."""
+        self._looks: dict[str, tuple[float, dict[_Heartbeat, float]]] = {}
+        """By tournament: the time of the last look, the last heartbeat of each worker, and when it was first seen."""
         self._heartbeat_connection: AsyncConnection | None = None
 
     async def give_heartbeats(self, workers: Iterable[int]) -> None:
@@ -185,7 +184,6 @@ class Database:
         if isinstance(error.__cause__, RaiseException):  # Procrastinate's: the job is no longer there to be ended
             self.notify("A debate of this worker was given to another one: this one was not heard of for a while.")
             return
-        self._last_trouble = monotonic()
         if not self.is_unreachable:
             self.notify(f"{self.address} can't be reached ({_reason(error)}). What was answered waits in memory.")
         self.is_unreachable = True
@@ -197,20 +195,16 @@ class Database:
 
     def silent_workers(self, tournament: str, heartbeats: Iterable[_Heartbeat]) -> list[_Heartbeat]:
         """The last heartbeats of the workers that have given no other for a lease, by the clock of this machine: that
-        of the database may be set."""
-        now, seen = monotonic(), self._heartbeats.get(tournament, {})
-        self._heartbeats[tournament] = last = {heartbeat: seen.get(heartbeat, now) for heartbeat in heartbeats}
-        return [heartbeat for heartbeat, at in last.items() if now - at > LEASE_SECONDS]
-
-    def has_taken_heartbeats(self) -> bool:
-        """Whether, as far as this process knows, the database has been in reach and taken writes for a lease, and for
-        as long as other workers may take to notice that it does so again. Heartbeats that are missing say nothing
-        otherwise. A gap between two calls counts as trouble: a database that hangs raises no error."""
+        of the database may be set. It begins anew for all where the look before was a while ago: while a database is
+        away, takes no writes or hangs, no worker can give one."""
         now = monotonic()
-        if now - self._last_look > LEASE_SECONDS / 3:
-            self._last_trouble = now
-        self._last_look = now
-        return now - self._last_trouble > LEASE_SECONDS + _RECONNECT_SECONDS
+        _, seen = self._looks[tournament] if self.has_just_looked(tournament) else (now, {})
+        self._looks[tournament] = now, {heartbeat: seen.get(heartbeat, now) for heartbeat in heartbeats}
+        return [heartbeat for heartbeat, at in self._looks[tournament][1].items() if now - at > LEASE_SECONDS]
+
+    def has_just_looked(self, tournament: str) -> bool:
+        """Whether `silent_workers` was called for it a moment ago. A database that hangs raises no error."""
+        return tournament in self._looks and monotonic() - self._looks[tournament][0] <= LEASE_SECONDS / 3
 
 
 async def fetch_rows(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from debate_orchestrator.tournament.cluster.database import LEASE_SECONDS, Database, fetch_rows
+from debate_orchestrator.tournament.cluster.database import LEASE_SECONDS, Database
 
 if TYPE_CHECKING:
     from procrastinate import App, JobContext
@@ -23,13 +23,12 @@ a database is down."""
 _TASK = "run_debate"
 _AT_ONCE = datetime(2000, 1, 1, tzinfo=UTC)
 """A time that is past by every clock."""
-_PROBE = b"SELECT pg_logical_emit_message(true, 'debate_orchestrator', '')"
-"""Writes a record to the log that is read by nothing. Its commit waits as that of a heartbeat does, where the disk or a
-standby hangs; one that has written nothing would not wait."""
 _HEARTBEATS = """
 SELECT id, last_heartbeat::text FROM procrastinate_workers
-WHERE id IN (SELECT worker_id FROM procrastinate_jobs WHERE queue_name = %(queue)s::text AND status = 'doing')
+WHERE id IN (SELECT worker_id FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status = 'doing')
+FOR KEY SHARE
 """
+"""Lets others give heartbeats, and fails or waits as one does where the database takes no writes."""
 _GIVE_UP = """
 WITH dead AS (
     SELECT id FROM procrastinate_workers JOIN unnest(%(workers)s::bigint[], %(heartbeats)s::text[])
@@ -109,20 +108,14 @@ async def count_queue(database: Database, tournament: str) -> QueueCounts:
 
 
 async def requeue_stalled(database: Database, tournament: str) -> None:
-    """Gives the jobs up whose worker has given no heartbeat for `LEASE_SECONDS`, and queues their debates again;
-    none while the workers may have been kept from giving one."""
+    """Gives the jobs up whose worker has given no heartbeat for `LEASE_SECONDS`, and queues their debates again."""
     queue = _queue_of(tournament)
-    async with database.transaction() as connection:
-        await connection.execute(_PROBE)
-        heartbeats = await fetch_rows(connection, _HEARTBEATS, queue=queue)
-    silent = database.silent_workers(tournament, heartbeats)
-    if not database.has_taken_heartbeats():
-        return
+    silent = database.silent_workers(tournament, await database.rows(_HEARTBEATS, queue=queue))
     async with database.transaction() as connection:
         workers, last = [worker for worker, _ in silent], [heartbeat for _, heartbeat in silent]
         values = {"queue": queue, "task": _TASK, "workers": workers, "heartbeats": last}
         await connection.execute(_GIVE_UP.encode(), values)
-        if not database.has_taken_heartbeats():  # the database may have been long in answering
+        if not database.has_just_looked(tournament):  # the database was long in answering
             await connection.rollback()
 
 
