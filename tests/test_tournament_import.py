@@ -175,9 +175,7 @@ def test_an_abstention_is_no_vote(debate: Run) -> None:
         printed
     )
     assert "which are no votes whatever their scores: 3 (the first: line 2)" in notes(printed)
-    assert "a word for one side and the model of another, taken as missing: 1 (the first: 'con', line 5)" in notes(
-        printed
-    )
+    assert "and for another too, taken as missing: 1 (the first: 'con', line 5)" in notes(printed)
 
 
 def test_a_judge_votes_once(debate: Run) -> None:

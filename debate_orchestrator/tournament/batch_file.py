@@ -36,13 +36,12 @@ class Batch:
     """The provider's name for it; None if that never arrived."""
 
 
-def _names_id(line: bytes) -> bool:
-    """Whether this is a whole line that gives a batch its id."""
+def _is_json(line: bytes) -> bool:
     try:
-        value = strict_json(line.decode())
+        strict_json(line.decode())
     except ValueError:
         return False
-    return isinstance(value, dict) and "batch" in value and "id" in value
+    return True
 
 
 class BatchFile:
@@ -67,13 +66,12 @@ class BatchFile:
             raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
 
     def _read(self) -> None:
-        """Reads the lines, and trims a last one without its newline, which a crash left. The id of a batch is taken
-        without it too: the user may have added that line with an editor that ends it so."""
+        """Reads the lines. The end of a line that a crash broke off is trimmed; a whole one without its newline, which
+        the user may have added with an editor that ends it so, gets one."""
         must_fit(self._handle)
         with open(os.dup(self._handle), "rb") as file:
             *lines, tail = file.read().split(b"\n")
-        if _names_id(tail):
-            os.pwrite(self._handle, b"\n", sum(len(line) + 1 for line in lines) + len(tail))
+        if _is_json(tail):
             lines, tail = [*lines, tail], b""
         for n, line in enumerate(lines, start=1):
             try:
@@ -84,6 +82,8 @@ class BatchFile:
             raise self._damaged_line(len(lines) + 1)
         self._size = sum(len(line) + 1 for line in lines)
         os.ftruncate(self._handle, self._size)
+        if lines:
+            os.pwrite(self._handle, b"\n", self._size - 1)
 
     def _damaged_line(self, n: int) -> BadFile:
         problem = f"{name_of(self.path)}: line {n} was not written by this program."

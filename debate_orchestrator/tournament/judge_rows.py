@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.tournament import rows
@@ -21,13 +21,19 @@ _EMPTY = {"", "-", "none", "null", "nan", "n/a", "na"}
 _MISSING = {*_EMPTY, "unknown", *_NO_VOTE}
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
 _SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-first": "con"}
-_YES, _NO = {"1", "1.0", "true", "t", "yes", "y", "on"}, {"0", "0.0", "false", "f", "no", "n", "off"}
+_YES_OR_NO = {
+    **dict.fromkeys(("1", "1.0", "true", "t", "yes", "y", "on"), True),
+    **dict.fromkeys(("0", "0.0", "false", "f", "no", "n", "off"), False),
+}
 _DEBATE_KEYS = ("topic", "motion", "category", "pro", "con", "created", "first")
 """The keys whose values belong to the debate, and should be the same in each of its rows."""
 _DAY = re.compile(r"(?:19|20)\d\d(?:\d\d){0,2}")
 """A date without hyphens, or a year, which is no number of seconds."""
 _LATEST_SECONDS = 1e11
 """A number beyond this is a time in milliseconds."""
+
+
+Value = TypeVar("Value")
 
 
 class JudgeRow(NamedTuple):
@@ -58,8 +64,9 @@ class Collector:
         if not judge:
             self._note("Rows without a judge, which cast no vote", f"line {row.line}")
             return
-        number = self._number(row, "round", MAX_COUNT, integer=True)
-        mirrored = self._mirrored(row)
+        number = self._read(row, "round", _whole_number, "`round` that is not a whole number")
+        kind = "`mirrored` that is neither yes nor no, taken as no"
+        mirrored = self._read(row, "mirrored", lambda value: _YES_OR_NO.get(_text(value).casefold()), kind) or False
         key = (debate_id, judge, number, mirrored, self._repeat(row))
         if key in self._ballots:
             kind = "Second ballots of a judge on one debate, left out (map `repeat` if they are repeats)"
@@ -71,26 +78,28 @@ class Collector:
             judge=judge,
             winner=self._winner(row, self._debates[debate_id], scores),
             scores=scores,
-            round=None if number is None else int(number),
+            round=number,
             mirrored=mirrored,
             label=self._name(row, "label") or None,
-            score=self._number(row, "score", rows.MAX_NUMBER),
+            score=self._read(row, "score", finite, "`score` that is not a number"),
         )
 
-    def _mirrored(self, row: JudgeRow) -> bool:
-        text = _text(row.values.get("mirrored")).casefold()
-        if text in _YES or text in _NO or _is_missing(text):
-            return text in _YES
-        self._note("`mirrored` that is neither yes nor no, taken as no", _case(text, row.line))
-        return False
+    def _read(self, row: JudgeRow, key: str, read: Callable[[Any], Value | None], kind: str) -> Value | None:
+        """The value of a column; None for an empty cell and, with a note of this kind, for one that can't be read."""
+        cell = row.values.get(key)
+        if _is_missing(cell):
+            return None
+        if (value := read(cell)) is None:
+            self._note(kind, _case(cell, row.line))
+        return value
 
     def _repeat(self, row: JudgeRow) -> int | str:
         """The number of a judge's judging of a debate: 0 for an empty cell; for any other value a text, with a note."""
-        value, text = row.values.get("repeat"), self._name(row, "repeat")
-        number = finite(value) if text or isinstance(value, list | dict) else 0.0
-        if number is not None and number.is_integer() and 0 <= number <= MAX_COUNT:
-            return int(number)
-        self._note("`repeat` that is not 0, 1, 2 ..., numbered after those by order of rows", _case(value, row.line))
+        cell, text = row.values.get("repeat"), self._name(row, "repeat")
+        number = _whole_number(cell) if text or isinstance(cell, list | dict) else 0
+        if number is not None and number >= 0:
+            return number
+        self._note("`repeat` that is not 0, 1, 2 ..., numbered after those by order of rows", _case(cell, row.line))
         return text
 
     def _note(self, kind: str, case: str) -> None:
@@ -106,9 +115,13 @@ class Collector:
         """Takes the values of a row's debate. Every row may give values that others lack."""
         debate = self._debates.setdefault(debate_id, {"usage_by_role": row.usage_by_role})
         for key in _DEBATE_KEYS:
-            text = self._name(row, key)
-            text = self._time(text, row) if key == "created" and text else text
-            text = self._first(text, row) if key == "first" and text else text
+            if key == "created":
+                text = self._read(row, key, _time, "Times that can't be read, taken as unknown")
+            elif key == "first":
+                kind = "`first` that is neither pro nor con, taken as unknown"
+                text = self._read(row, key, lambda value: _SIDES.get(_text(value).casefold()), kind)
+            else:
+                text = self._name(row, key)
             if not text or (key in rows.SIDES and text.casefold() in _MISSING):
                 continue
             if key in rows.SIDES and debate.get(key, text) != text:
@@ -120,36 +133,6 @@ class Collector:
             elif debate.setdefault(key, text) != text:
                 kind = f"Rows with another `{key}` than an earlier row of their debate, which counts"
                 self._note(kind, f"{_case(text, row.line)}, debate {short_repr(debate_id)}")
-
-    def _first(self, text: str, row: JudgeRow) -> str:
-        if text.casefold() not in _SIDES and text.casefold() not in _MISSING:
-            self._note("`first` that is neither pro nor con, taken as unknown", _case(text, row.line))
-        return _SIDES.get(text.casefold(), "")
-
-    def _time(self, text: str, row: JudgeRow) -> str:
-        """A time in one form; empty, with a note, if it can't be read. One without a zone is UTC."""
-        number = finite(text)
-        try:
-            if number is not None and not _DAY.fullmatch(text):
-                seconds = number / 1000 if abs(number) > _LATEST_SECONDS else number
-                moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-            else:
-                moment = datetime.fromisoformat(text)
-                moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        except (ValueError, OverflowError):
-            self._note("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
-            return ""
-        return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-    def _number(self, row: JudgeRow, key: str, maximum: int, *, integer: bool = False) -> float | None:
-        """The value of a column, if it is a number of at most `maximum`, positive or negative, and whole if asked."""
-        value = row.values.get(key)
-        number = finite(value)
-        if number is not None and abs(number) <= maximum and (number.is_integer() or not integer):
-            return number
-        if not _is_missing(value):
-            self._note(f"`{key}` that is not a {'whole ' if integer else ''}number", _case(value, row.line))
-        return None
 
     def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
         """The points of both sides. A criterion with a missing or unreadable number on either side is left out."""
@@ -168,33 +151,27 @@ class Collector:
     def _winner(
         self, row: JudgeRow, debate: Mapping[str, Any], scores: dict[str, tuple[float, float]]
     ) -> Winner | None:
-        value = row.values.get("winner")
-        text, pro, con = _text(value), debate.get("pro"), debate.get("con")
-        by_model: Winner | None = (
-            ("pro" if text == pro else "con") if text and pro != con and text in (pro, con) else None
-        )
-        by_word = _WINNERS.get(text.casefold())
-        if by_model and by_word and by_model != by_word:
-            self._note(
-                "Winners that are a word for one side and the model of another, taken as missing", _case(text, row.line)
-            )
-            return None
-        if winner := by_model or by_word:
-            return winner
-        if text.casefold() in _NO_VOTE:
-            self._note("Abstentions and invalid ballots, which are no votes whatever their scores", f"line {row.line}")
-            return None
-        if not _is_missing(value):
+        cell = row.values.get("winner")
+        text, case = _text(cell), _case(cell, row.line)
+        stands_for: set[Winner] = {side for side in rows.SIDES if text and debate.get(side) == text}
+        if (word := text.casefold()) in _WINNERS:
+            stands_for.add(_WINNERS[word])
+        if len(stands_for) == 1:
+            return stands_for.pop()
+        if stands_for:
+            kind = "Winners that stand for one side as a word or a model and for another too, taken as missing"
+        elif word in _NO_VOTE:
+            kind, case = "Abstentions and invalid ballots, which are no votes whatever their scores", f"line {row.line}"
+        elif not _is_missing(cell):
             kind = "Winners that are neither pro, con, tie nor a model that a row before names, taken as missing"
-            self._note(kind, _case(value, row.line))
-            return None
-        if "winner" in row.values:
-            self._note("Ballots that name no winner, which are no votes whatever their scores", f"line {row.line}")
-            return None
-        by_scores = rows.winner_by_scores(scores.values())
-        if by_scores is None:
-            self._note("Missing votes", f"line {row.line}")
-        return by_scores
+        elif "winner" in row.values:
+            kind, case = "Ballots that name no winner, which are no votes whatever their scores", f"line {row.line}"
+        elif (winner := rows.winner_by_scores(scores.values())) is not None:
+            return winner
+        else:
+            kind, case = "Missing votes", f"line {row.line}"
+        self._note(kind, case)
+        return None
 
     def rows(self) -> Rows:
         """All of it. Raises BadFile if no winner at all could be read."""
@@ -256,6 +233,26 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return normalize_unicode(value.strip(), "NFC")
     return "" if value is None or isinstance(value, list | dict) else str(value)
+
+
+def _whole_number(value: Any) -> int | None:
+    number = finite(value)
+    return int(number) if number is not None and number.is_integer() and abs(number) <= MAX_COUNT else None
+
+
+def _time(value: Any) -> str | None:
+    """A time in one form; None if it can't be read. One without a zone is UTC."""
+    text, number = _text(value), finite(value)
+    try:
+        if number is not None and not _DAY.fullmatch(text):
+            seconds = number / 1000 if abs(number) > _LATEST_SECONDS else number
+            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+        else:
+            moment = datetime.fromisoformat(text)
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _is_missing(value: Any) -> bool:

@@ -44,8 +44,6 @@ from debate_orchestrator.util.redact import redact_values
 _POLL_SECONDS = 1.0
 """The polling interval of the database, in seconds."""
 _LOCK_POLL_SECONDS = 0.1
-_SILENT_WAITS = 50
-"""Polls of a lock before the user is told why nothing happens."""
 
 _REGISTER = """
 INSERT INTO tournaments (id, tag, spec, max_cost, retry_undecided, spent)
@@ -175,11 +173,7 @@ class Coordinator:
         stands still. A transaction would end meanwhile."""
         handle = open_lock(self.tournament.folder, NOTE_LOCK)
         try:
-            waits = 0
             while not take_lock(handle, name_of(self.tournament.folder), BadFile):
-                waits += 1
-                if waits == _SILENT_WAITS:
-                    self.database.notify("Another run of this folder, which may be suspended, keeps its cluster.txt.")
                 await asyncio.sleep(_LOCK_POLL_SECONDS)
             yield
         finally:
