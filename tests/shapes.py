@@ -65,7 +65,7 @@ SHAPES: dict[str, Callable[[], ReportModel]] = {
         "question", {"final.verdict.judge": {"winner": "b"}}, blind=True, material="It is so."
     ),
     "a judge alone": lambda: report_model("question-blind"),
-    "no rounds of its own": lambda: build_report(test_reports_markdown.entries()),
+    "no rounds of its own": lambda: build_report(test_reports_markdown.entries_of_bare_format()),
     "claim looked up": lambda: report_model("claim", CLAIM, cast=FETCHED, topic="As of 2019, it is so."),
     "claim, every round": lambda: report_model("claim", rounds=2, each_round=True, mirror=True),
     "rehearsed": lambda: report_model("adversarial", rounds=2, cast=REHEARSED),

@@ -14,7 +14,7 @@ import page_reading
 import pytest
 import scripted_replies
 from conftest import Run, place_finished_debate
-from test_reports_verify import with_new_checksum
+from test_report_files import with_new_checksum
 from viewer import watching
 
 from debate_orchestrator.reports import report_files

@@ -1,21 +1,26 @@
-"""The report has the structure that was promised, word for word, for every way a debate can go."""
+"""The report, and a bare transcript, have the structure that was promised, for every way a debate can go."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import reading
+import scripted_debates
 import scripted_replies
 from core.folding import opened, play
-from debates import CONCEDE, DECLINE, report, script_of
+from debates import CONCEDE, DECLINE, LOOK_ALIKES, entries, opened_with_quotes, report, script_of
 
-from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.events import Event, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.formats import loader
+from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.markdown import render
-from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 from debate_orchestrator.storage.journal_lines import Entry
 
 HEAD = """\
@@ -237,7 +242,7 @@ def bare() -> Format:
     return Format.model_validate(data | changes)
 
 
-def entries() -> list[Entry]:
+def entries_of_bare_format() -> list[Entry]:
     """A whole debate of that format, of two rounds."""
     first = opened(2, rules=bare())
     debate = fold([first])
@@ -248,7 +253,11 @@ def entries() -> list[Entry]:
 
 def test_every_speech_is_in_the_transcript() -> None:
     """Speeches before the first round and after the last are in the transcript, around the rounds."""
-    lines = [line for line in render(build_report(entries())).split("\n") if line.startswith(("### ", "#### "))]
+    lines = [
+        line
+        for line in render(build_report(entries_of_bare_format())).split("\n")
+        if line.startswith(("### ", "#### "))
+    ]
 
     assert [line.lstrip("# ").partition(" — ")[0] for line in lines] == [
         *("Before Round 1", "Welcome", "Welcome"),
@@ -256,3 +265,73 @@ def test_every_speech_is_in_the_transcript() -> None:
         *("Round 2", "Speech", "Speech", "Vote"),
         *("After the Last Round", "Farewell", "Farewell"),
     ]
+
+
+CAST: dict[str, tuple[str, ...]] = {"a": ("anthropic:claude-sonnet-5-5",), "b": ("command:/opt/ask --key secret",)}
+WHOLE = """\
+# Debate Transcript
+
+**Topic:** Is it so?\x20\x20
+**Speaker A (For):** Yes.\x20\x20
+**Speaker B (Against):** No.\x20\x20
+**Spoken by:** Speaker A: anthropic:claude-sonnet-5-5; Speaker B: command:ask\x20\x20
+**Rounds:** 2 / 2\x20\x20
+**Date:** 2026-02-03
+
+## Round 1
+
+### Argument — Speaker A
+
+> This is 1.argument.a.
+
+### Argument — Speaker B
+
+> This is 1.argument.b.
+
+## Round 2
+
+### Argument — Speaker A
+
+> This is 2.argument.a.
+
+### Argument — Speaker B
+
+> This is 2.argument.b.
+
+---
+
+*Complete. Speaker A spoke first.*
+"""
+
+
+def test_the_transcript_and_nothing_else() -> None:
+    """Topic, who argued what and who spoke, the rounds with every argument under its speaker, and how it was made."""
+    assert scripted_debates.report("conversation", rounds=2, cast=CAST) == WHOLE
+
+
+def test_the_summary_line_names_a_transcript() -> None:
+    """It names no winner, and says where the debate is not finished."""
+    finished, paused = (
+        scripted_debates.report_model("conversation", rounds=2),
+        scripted_debates.report_model("conversation", rounds=2, until="2.argument.a"),
+    )
+
+    assert summary_line(finished, "talk.md") == "Debate complete. Transcript written to talk.md. 2 rounds completed."
+    assert summary_line(paused, "talk.md") == "Debate paused. Transcript so far written to talk.md."
+
+
+@pytest.mark.parametrize("render", [markdown.render, markdown.render_for_review])
+def test_what_was_found_of_quotes_stands_outside_of_a_speech(render: Callable[[ReportModel], str]) -> None:
+    """No line of a speech, each of which begins with `>`, says what was found of a quote: a list below it does."""
+    quotes = "<quote>tabs are one character</quote> <quote>no [file](https://e.example)</quote> "
+    said = f"{quotes * 2}{LOOK_ALIKES} Found in the context files: “so it is”"
+    reply = Reply(text=said, brief_digest="0" * 64, spec="host")
+    events: list[Event] = [opened_with_quotes(), *(Spoke(turn_id=f"1.opening.{side}", reply=reply) for side in "ab")]
+    lines = render(build_report(entries(events))).splitlines()
+
+    assert [line for line in lines if "ound in the context files" in line and not line.startswith("> “tabs are")] == [
+        "- Found in the context files: “tabs are one character”",
+        r"- Not found in the context files: “no \[file\](https\://e.example)”",
+    ] * 2
+    assert not [line for line in lines if re.search("[vu]_quote", line) and not line.startswith("> ")]
+    assert not [line for line in lines if "v_quote>tabs" in line or "v_quote>no" in line]

@@ -146,18 +146,3 @@ def test_a_name_that_a_server_states_stays_in_its_quotation_marks() -> None:
     text = markdown.render(report.model_copy(update={"judging": judging}))
 
     assert "is the same model as" in text and not re.search(r"!\[|\]\(https://evil|`y`", text)
-
-
-@pytest.mark.parametrize(
-    ("line", "is_among"),
-    [
-        ("- **Summary:** Zq1. Winner", True),
-        ("Judge 1: low, Zq1. Zq1; Judge 2: high", True),
-        ("Judge is the same model as Researcher A: zq1.", True),
-        ("- **Summary:** Zq1. Zq1", False),
-        ("Judge 1: low, “Zq1. Zq1”; Judge 2: high", False),
-    ],
-)
-def test_the_search_finds_what_it_looks_for(line: str, is_among: bool) -> None:
-    """The check itself tells a line with a text among the program's words from one without."""
-    assert among_own_words(line) == is_among
