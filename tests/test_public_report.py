@@ -45,7 +45,7 @@ def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypa
 
 def streamed_text(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What viewers are sent from now on of speeches that are being written, soon after it comes."""
-    monkeypatch.setattr("debate_orchestrator.web.runs._FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr("debate_orchestrator.web.live._FLUSH_SECONDS", 0.01)
     speeches = list[dict[str, Any]]()
 
     def broadcast(viewers: Viewers, kind: str, data: Any) -> None:

@@ -1,5 +1,5 @@
-"""The page is whole, makes no request, and tells what the markdown report tells; speech on it keeps what its author meant
-and runs nothing."""
+"""The page is whole, makes no request, and tells what the markdown report tells; speech on it keeps what its
+author meant and runs nothing."""
 
 from __future__ import annotations
 

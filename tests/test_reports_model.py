@@ -64,7 +64,7 @@ def test_where_it_came_from_is_reported() -> None:
         "In ballots, short words were read as sides: “(a)” as Researcher A, “A” as Researcher A, “Pro” as Researcher A."
     )
     assert read in report_model(words, rounds=2).provenance
-    con_won = scripted_replies.ballot(6, 7, rounds=2, winner="the Con side is the winner")
+    con_won = scripted_replies.ballot(6, 7, rounds=2, winner="(con)")
     swapped = scripted_replies.ballot(7, 6, rounds=2, winner="Con")
     position = scripted_replies.final(opened_event().settings.positions["b"])
     words = script_of(
@@ -74,7 +74,7 @@ def test_where_it_came_from_is_reported() -> None:
         _final_verdict_judge_mirrored=position,
     )
     read = (
-        "In ballots, short words were read as sides: “the Con side is the winner” as Researcher B, "
+        "In ballots, short words were read as sides: “(con)” as Researcher B, "
         "“Con” as Researcher B (sides swapped), “A” as Researcher B (sides swapped)."
     )
     assert read in report_model(words, rounds=2, mirror=True).provenance

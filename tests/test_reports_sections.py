@@ -1,5 +1,5 @@
-"""The verdict in the words of its format, how the debate was judged, and structured replies as blocks that stay what they
-are."""
+"""The verdict in the words of its format, how the debate was judged, and structured replies as blocks that stay
+what they are."""
 
 from __future__ import annotations
 
