@@ -29,10 +29,8 @@ from debate_orchestrator.util.numbers import plural
 
 OPUS = "anthropic:claude-opus-5-5"
 DERIVED = json.dumps({"kind": "technical", "a": "Tabs it is.", "b": "Spaces it is."})
-SETUP = (
-    *("--topic=Tabs?", "--rounds=1", "--output=r.md", "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:n"),
-    *("--no-issues", "--no-brief"),
-)
+MODELS = ("--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:n")
+SETUP = ("--topic=Tabs?", "--rounds=1", "--output=r.md", *MODELS, "--no-issues", "--no-brief")
 
 
 @pytest.fixture
@@ -105,8 +103,10 @@ def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server
 
 def test_calls_that_broke_off_are_on_the_bill(debate: Run, server: Server) -> None:
     """A call for positions that breaks off may have been billed: the debate has it, with what had come, at an unknown
-    price. One that the server refused costs nothing."""
-    faults = iter([{"text": DERIVED, "after": 3, "then": "end"}, {"status": 529}, {"close": 1}, {"text": DERIVED}])
+    price. One that the server refused costs nothing. Where no debate is opened, no journal names such calls, and the
+    error does."""
+    broken = {"text": DERIVED, "after": 3, "then": "end"}
+    faults = iter([broken, {"status": 529}, {"close": 1}, {"text": DERIVED}])
     server.problem = lambda request, n: next(faults) if deriving(request) else None
     ran = debate("run", *(flag.replace("anthropic:n", OPUS) for flag in SETUP), "--retry-for=20")
     assert ran.code == 0, ran.err
@@ -117,32 +117,22 @@ def test_calls_that_broke_off_are_on_the_bill(debate: Run, server: Server) -> No
     (line,) = [line for line in costs_of(fold(read("r.journal.jsonl").events)).lines if line.phase == "setup"]
     assert (line.calls, line.unpriced_calls) == (3, 2) and line.cost == third.cost
 
-
-def test_an_error_names_calls_that_may_have_been_billed(debate: Run, server: Server) -> None:
-    """Where no debate is opened, no journal names them."""
-    server.problem = lambda request, n: {"text": DERIVED, "after": 3, "then": "end"}
-    ran = debate("run", *SETUP, "--retry-for=1")
-    assert ran.code == 3
-    assert f"{plural(len(server.requests), 'call')} of anthropic:n may have been billed." in ran.err
+    server.problem, made = (lambda request, n: broken), len(server.requests)
+    ran = debate("run", *SETUP, "--output=other.md", "--retry-for=1")
+    calls = plural(len(server.requests) - made, "call")
+    assert ran.code == 3 and f"{calls} of anthropic:n may have been billed." in ran.err
 
 
 def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
-    """A cast may name who derives; everything else is as without."""
+    """A cast may name who derives; everything else is as without. Where the host has every seat, a topic that asks for
+    more than yes or no needs positions, and the way to have them derived is named."""
     cast = "topic: T\nrounds: 1\noutput: r.md\ncast: {a: host, b: host, judge: host, moderator: anthropic:q}\n"
     Path("a.yaml").write_text(cast, encoding="utf-8")
-    ran = debate("run", "--answers", "a.yaml")
-
-    assert ran.code == 3  # the host is due
+    assert debate("run", "--answers", "a.yaml").code == 3  # the host is due
     assert [one.spec for one in opened().moderator_replies] == ["anthropic:q"]
 
-
-def test_a_host_can_not_derive_here(debate: Run, server: Server) -> None:
-    """Where the host has every seat, a topic that asks for more than yes or no needs positions, and the way to have
-    them derived is named."""
     ran = debate("run", "--topic=Which CI?", "--a=host", "--b=host", "--judge=host")
-
-    assert ran.code == 2
-    assert "debate ask" in ran.err
+    assert ran.code == 2 and "debate ask" in ran.err
 
 
 def test_nothing_is_asked_that_could_not_be_opened(debate: Run, server: Server) -> None:

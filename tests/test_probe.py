@@ -84,7 +84,8 @@ def test_shipped_data() -> None:
 
 def test_a_probe_changes_only_what_it_should() -> None:
     """Topic, positions and the other side's speeches stay as they were, and the changed side says all of its own
-    paragraphs in order (or, with nothing to say, none), within the length meant for the probe."""
+    paragraphs in order (or, with nothing to say, none), within the length meant for the probe. Swapped sides say the
+    same for the same positions in each other's seat. An unchanged debate is read twice."""
     for name, side, case in ONE_SIDED:
         original, after = ORIGINALS[case.debate.name], texts(case)
         before = texts(original)
@@ -94,10 +95,6 @@ def test_a_probe_changes_only_what_it_should() -> None:
             places = [text.find(paragraph) for paragraph in paragraphs]
             assert set(places) == {-1} if name == "empty" else -1 not in places and places == sorted(places)
         assert GROWTH[name][0] <= length(after[side]) / length(before[side]) <= GROWTH[name][1], name
-
-
-def test_swapped_and_unchanged_debates() -> None:
-    """Swapped sides say the same for the same positions in each other's seat. An unchanged debate is read twice."""
     for case in CASES:
         original = ORIGINALS[case.debate.name]
         if case.probe and case.probe.name == "swapped":
@@ -114,12 +111,8 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
         debate = fold([opened, *speeches])
         (turn,) = debate.due
         asked = "\n".join(part for message in brief(debate, turn).messages for part in message.parts)
-        debate = apply(
-            debate,
-            read_reply(
-                debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief_digest="", spec="rehearse"), None
-            ),
-        )
+        reply = Reply(text=rehearse.reply_for(debate, turn), brief_digest="", spec="rehearse")
+        debate = apply(debate, read_reply(debate, turn, reply, None))
 
         assert turn.id == "2.verdict.judge" and debate.complete, case
         assert all(text in asked for speeches in texts(case).values() for text in speeches), case
@@ -135,9 +128,8 @@ def test_each_weakness_is_found(tmp_path: Path) -> None:
     The shift says by how much: three points for seat A, and all that an emptied speech was worth."""
     honest = ProbeRun(some(*PROBES), [judge("none", tmp_path)], str(tmp_path))
     seats = ProbeRun(some(*PROBES[:4]), [judge("first", tmp_path)], str(tmp_path))
-    weak = ProbeRun(
-        some(*PROBES[3:]), [judge(name, tmp_path) for name in ("polish", "sources", "obedient")], str(tmp_path)
-    )
+    judges = [judge(name, tmp_path) for name in ("polish", "sources", "obedient")]
+    weak = ProbeRun(some(*PROBES[3:]), judges, str(tmp_path))
 
     assert ask(honest) == ask(seats) == ask(weak) == []
     assert rows(honest, "judged") == {"unchanged": 1, "swapped": 1} | dict.fromkeys(PROBES[2:], 2)
@@ -241,14 +233,8 @@ def card(*pairs: tuple[RoundResult | str, RoundResult | str], **judge: Any) -> d
     outcomes = (probe_scorecard.outcome(probe, "b", *pair) for pair in pairs)
     cases = [common | {"repeat": n} | outcome for n, outcome in enumerate(outcomes, start=1)]
     costs = {"stand_in": False, "calls": 0, "calls_of_unknown_price": 0, "usd": 0.0}
-    result = {
-        "judge": "m",
-        "folder": "f",
-        **costs,
-        "probes": [probe_scorecard.summary(probe, cases)],
-        "cases": cases,
-        **judge,
-    }
+    result = {"judge": "m", "folder": "f", **costs, "probes": [probe_scorecard.summary(probe, cases)], "cases": cases}
+    result |= judge
     return {"debates": {"bus": "Fares or frequency"}, "probes": [probe.model_dump()], "judges": [result]}
 
 
