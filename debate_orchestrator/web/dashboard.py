@@ -17,7 +17,6 @@ from starlette.routing import Mount, Route, Router
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.engine.debate import create_debate, floor_question
@@ -71,14 +70,17 @@ class Dashboard:
         """The latest findings."""
         self._models_found_at = 0.0
 
-    async def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        """A page, which is made in a thread too."""
+    def _html(self, template: str, code: int = 200, **values: Any) -> Response:
         values |= {
             "dashboard": self._address,
             "form_token": self._tokens.form,
             "form_key": secrets.token_hex(16),
         }
-        return await in_thread(lambda: html_response(template, code, **values))
+        return html_response(template, code, **values)
+
+    async def _page(self, template: str, code: int = 200, **values: Any) -> Response:
+        """A page, which is made in a thread too."""
+        return await in_thread(lambda: self._html(template, code, **values))
 
     def _address_of(self, journal: str) -> str:
         return f"{self._address}/debates/{quote(journal.removesuffix(JOURNAL), safe='')}"
@@ -135,9 +137,8 @@ class Dashboard:
 
                 journal = await self._served_debates.forms.begin(form_key, begin, form_data)
                 return go_to(f"{self._address_of(journal)}#begun")  # by which the browser drops the form
-            problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             values = await in_thread(lambda: _confirmation(prepared, risks, form_data))
-            return await self._page("confirm.html.j2", **values, problem=problem)
+            return await self._page("confirm.html.j2", **values, tried=action == "start")
         except DebateError as error:
             problems = error.problems
         return await self._form(models, form_data, problems)
@@ -154,52 +155,47 @@ class Dashboard:
 
     async def debate(self, request: Request) -> Response:
         """A debate: as it runs, or as far as it is."""
-        path = debate_list.journal_of(request.path_params["name"])
-        live = self._served_debates.running(path)
+        name = request.path_params["name"]
+        path = debate_list.journal_of(name)
+        live, problems = self._served_debates.running(path), self._served_debates.problems(path)
         contents, debate = await in_thread(lambda: debate_list.load(path))
+        body = ""
         if live is not None and live.current is not None:
-            debate = live.current.state
-        problems = self._served_debates.problems(path)
+            debate, body = live.current.state, live.page.html()
         running, stopping = live is not None, live is not None and live.stopping
-        body = live.page.html() if live and live.current else await in_thread(lambda: blocks.render_all(debate))
-        linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
+        linked = LinkedDebate(name, contents.entries[0].hash)
 
-        def values() -> dict[str, Any]:
-            return {
-                "local": of_this_machine(request.headers["host"]),
-                "running": running,
-                "stopping": stopping,
-                "body": body,
-                "status": blocks.status(debate, running=running, stopping=stopping, problems=problems),
-                "reviewers": [
+        def page() -> Response:
+            format = debate.format
+            return self._html(
+                "debate.html.j2",
+                local=of_this_machine(request.headers["host"]),
+                running=running,
+                body=body or blocks.render_all(debate),
+                status=blocks.status(debate, running=running, stopping=stopping, problems=problems),
+                name=name,
+                settings=debate.opened.settings,
+                sides={side: format.name_of(side) for side in format.sides},
+                state=debate,
+                seats=[
+                    (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(linked, seat)}")
+                    for seat in human_seats(debate)
+                ],
+                hearers=[
+                    (seat, format.name_of(seat) if seat in format.sides else "the judges")
+                    for seat in schedule.seats_open_to_questions(debate)
+                ],
+                can_end_early=can_end_early(debate),
+                hides_turns=bool(blocks.hidden_turns(debate)),
+                judged=bool(debate.judges) and debate.complete,
+                review=reviewing.link(self._tokens, linked),
+                reviewers=[
                     (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
                     for reviewer, filed in review_files.reviewer_names(DebateFiles.of_journal(path).ballots)
                 ],
-                **self._values(debate, linked),
-            }
+            )
 
-        return await self._page("debate.html.j2", **await in_thread(values))
-
-    def _values(self, debate: DebateState, linked: LinkedDebate) -> dict[str, Any]:
-        format, name = debate.format, linked.name
-        return {
-            "name": name,
-            "settings": debate.opened.settings,
-            "sides": {side: format.name_of(side) for side in format.sides},
-            "state": debate,
-            "seats": [
-                (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(linked, seat)}")
-                for seat in human_seats(debate)
-            ],
-            "hearers": [
-                (seat, format.name_of(seat) if seat in format.sides else "the judges")
-                for seat in schedule.seats_open_to_questions(debate)
-            ],
-            "can_end_early": can_end_early(debate),
-            "hides_turns": bool(blocks.hidden_turns(debate)),
-            "judged": bool(debate.judges) and debate.complete,
-            "review": reviewing.link(self._tokens, linked),
-        }
+        return await in_thread(page)
 
     async def stream(self, request: Request) -> Any:
         """Streams the events of a debate."""

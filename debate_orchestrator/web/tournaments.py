@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +19,6 @@ from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, panel_winner
 from debate_orchestrator.tournament.tables import all_tables
-from debate_orchestrator.util.coroutines import in_own_thread
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import debate_list as debates
@@ -281,10 +279,6 @@ class Tournaments:
     """The views of tournaments. A folder may come from someone else: its figures are shown, and the page in it is
     not shown but made again."""
 
-    def __init__(self) -> None:
-        self._rating = asyncio.Lock()
-        self._reports_under_way: dict[str, asyncio.Task[str]] = {}
-
     async def list_tournaments(self, request: Request) -> Response:
         return await self._page(
             request, "tournaments.html.j2", lambda: {"found": [(name, *_list_entry(name)) for name in names()]}
@@ -309,17 +303,6 @@ class Tournaments:
         return await pages.report(path)
 
     async def report(self, request: Request) -> Response:
-        """The page that `debate tournament report` writes, without its plots. All who ask while it is made wait for the
-        same one: a rating can take half a minute."""
+        """The page that `debate tournament report` writes, without its plots. A rating can take half a minute."""
         folder = _folder(request)
-        if folder not in self._reports_under_way:
-            self._reports_under_way[folder] = asyncio.create_task(self._make_report(folder))
-        page = await asyncio.shield(self._reports_under_way[folder])
-        return await pages.standalone_page(lambda: page)
-
-    async def _make_report(self, folder: str) -> str:
-        try:
-            async with self._rating:
-                return await in_own_thread(lambda: _report(folder))
-        finally:
-            del self._reports_under_way[folder]
+        return await pages.standalone_page(lambda: _report(folder))
