@@ -17,13 +17,12 @@ from conftest import Run
 from debates import play_events
 from journals import write_journal
 from messages_server import Server
-from web_visitor import Visitor, plain, visiting
+from web_visitor import Visitor, plain, visiting, without_models
 
 from debate_orchestrator import fold, read_journal, render
 from debate_orchestrator.core.events import Opened, Reassigned
 from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.engine.library import find_risks
-from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.web import dashboard, debate_list
 
@@ -35,18 +34,15 @@ PEOPLE = dict.fromkeys(("cast.a", "cast.b", "cast.judge"), "human") | {"issues":
 @pytest.fixture
 def visitor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
     """A user at the dashboard of an empty folder, where no model can be called."""
-    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setattr(discovery, "model_sources", lambda *_: [])
+    without_models(monkeypatch)
     with visiting() as visitor:
         yield visitor
 
 
 def started(visitor: Visitor, **more: str) -> str:
     """The address of a debate that was started and is complete."""
-    address = visitor.send("/new", {**SETUP, **more, "action": "start"}).headers["location"].removesuffix("#begun")
-    visitor.until(address, "Complete")
-    return str(address)
+    visitor.until(address := visitor.started(**more), "Complete")
+    return address
 
 
 def test_a_form_that_comes_twice_starts_one_debate(visitor: Visitor) -> None:
@@ -155,33 +151,25 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
 
 
 def test_positions_are_worked_out_without_a_model(visitor: Visitor) -> None:
-    """A topic of any form that can be affirmed or denied needs no positions, with stand-ins and with people; a
-    rehearsal takes any topic, as at the command line."""
+    """A topic of any form that can be affirmed or denied needs no positions, with stand-ins, with people, and where a
+    person argues against the stand-in of a model; a rehearsal takes any topic, as at the command line."""
     sent = {**SETUP, "topic": "Remote work", "issues": "no", "brief": "no", "action": "cost"}
-    for seats in ({}, PEOPLE):
+    of_model = "rehearse:anthropic:claude-opus-4-5"
+    for seats in ({}, PEOPLE, {"cast.a": "human", "other.b": of_model, "other.judge": of_model}):
         shown = visitor.send("/new", {**sent, **seats})
-        assert shown.status_code == 200 and "It is right that: Remote work" in plain(shown.text)
+        assert shown.status_code == 200 and "argues It is right that: Remote work" in plain(shown.text)
+        assert ("nothing: no model is called" in shown.text) == bool(seats)
     shown = visitor.send("/new", {**sent, "topic": "What should we eat?"})
     assert shown.status_code == 200 and 'Placeholder for an answer to "What should we eat?"' in plain(shown.text)
 
 
 def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
     """It is on the page of a debate that runs, hidden until a speech is made; the status says when it can be shown."""
-    answer = visitor.send("/new", {**SETUP, "cast.b": "human", "rounds": "3", "action": "start"})
-    address = answer.headers["location"].removesuffix("#begun")
-    visitor.until(address, "Waiting for Researcher B")
-
-    page = visitor.get(address).text
-
-    assert "<details data-end-early>" in page and "data-can-end-early" in page
-    first = (
-        visitor.send("/new", {**SETUP, "cast.a": "human", "rounds": "3", "action": "start"})
-        .headers["location"]
-        .removesuffix("#begun")
-    )
-    visitor.until(first, "Waiting for Researcher A")
-    page = visitor.get(first).text
-    assert "<details data-end-early hidden>" in page and "data-can-end-early" not in page
+    for seat, can_end in (("a", False), ("b", True)):
+        address = visitor.started(**{f"cast.{seat}": "human"}, rounds="3")
+        visitor.until(address, f"Waiting for Researcher {seat.upper()}")
+        page = visitor.get(address).text
+        assert ("<details data-end-early hidden>" in page, "data-can-end-early" in page) == (not can_end, can_end)
 
 
 FAULTS = [
@@ -221,85 +209,61 @@ def test_other_formats_have_their_own_form(visitor: Visitor) -> None:
     assert usual.cast["rapporteur"] == ("rehearse:openai:gpt-5",) != usual.cast["judge"]
 
 
+POSITIONS = {"positions.a": "Yes.", "positions.b": "No."}
+
+
 def test_programs_need_consent(visitor: Visitor) -> None:
-    """A debate that runs a program starts only when its command line was shown and the box was ticked."""
-    with_program = {**SETUP, "other.a": "command:true --loud", "positions.a": "Yes.", "positions.b": "No."}
-
-    shown = visitor.send("/new", {**with_program, "action": "cost"})
-    refused = visitor.send("/new", {**with_program, "action": "start", "agree": "yes"})
-    digest = re.search(r'name="risk" value="(\w+)"', shown.text)
-
-    assert "the program true --loud" in shown.text and digest is not None
+    """A debate that runs a program starts only when its command line was shown and the box was ticked. To continue with
+    one, whose journal may be a stranger's, the user agrees on a page that shows it."""
+    program = {"other.a": "command:false --loud", **POSITIONS}
+    shown = visitor.send("/new", {**SETUP, **program, "action": "cost"})
+    refused = visitor.send("/new", {**SETUP, **program, "action": "start", "agree": "yes"})
+    assert "the program false --loud" in shown.text
     assert refused.status_code == 200 and "Tick the box" in refused.text and os.listdir() == []
-    agreed = visitor.send("/new", {**with_program, "action": "start", "agree": "yes", "risk": digest[1]})
-    assert agreed.status_code == 303
-    visitor.until(agreed.headers["location"], "Paused")
-
-
-def test_a_strangers_journal_needs_consent(visitor: Visitor) -> None:
-    """To continue with a debate whose journal names a program, the user agrees on a page that shows it."""
-    program = {"other.a": "command:false", "positions.a": "Yes.", "positions.b": "No."}
-    shown = visitor.send("/new", {**SETUP, **program, "action": "cost"}).text
-    digests = re.findall(r'name="risk" value="(\w+)"', shown)
-    start = {**SETUP, **program, "action": "start", "agree": "yes", "risk": digests}
-    address = visitor.send("/new", start).headers["location"].removesuffix("#begun")
+    address = visitor.started(**program, agree="yes", risk=visitor.risks(**program))
     visitor.until(address, "Paused")
-    lines = len(Path("should-we-move-to-grpc.journal.jsonl").read_text(encoding="utf-8").splitlines())
-
+    journal = Path("should-we-move-to-grpc.journal.jsonl").read_bytes()
     asked = visitor.send(f"{address}/continue")
-
-    assert asked.status_code == 200 and "the program false" in asked.text
-    assert len(Path("should-we-move-to-grpc.journal.jsonl").read_text(encoding="utf-8").splitlines()) == lines
+    assert asked.status_code == 200 and "the program false --loud" in asked.text
+    assert Path("should-we-move-to-grpc.journal.jsonl").read_bytes() == journal
 
 
 @pytest.mark.slow
-def test_what_was_agreed_to_is_what_runs(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A journal that names another program by the time that it is opened is not continued, and the page says why."""
-    program = {"positions.a": "Yes.", "positions.b": "No.", "action": "start", "agree": "yes"}
+def test_what_was_agreed_to_is_what_runs_and_is_judged(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal that names another program, or brings prompts of its own, by the time that it is opened is not
+    continued or judged again, and the page says why."""
     journals = []
     for name in ("one", "other"):
-        fields = {**SETUP, "topic": name, "other.a": f"command:sh -c 'touch {name}; exit 1'", **program}
-        shown = visitor.send("/new", {**fields, "action": "cost"}).text
-        risks = re.findall(r'name="risk" value="(\w+)"', shown)
-        address = visitor.send("/new", {**fields, "risk": risks}).headers["location"].removesuffix("#begun")
+        fields = {"topic": name, "other.a": f"command:sh -c 'touch {name}; exit 1'", **POSITIONS}
+        risks = visitor.risks(**fields)
+        address = visitor.started(**fields, agree="yes", risk=risks)
         visitor.until(address, "Paused")
         Path(name).unlink()
         journals.append((address, risks, Path(f"{address.rpartition('/')[2]}.journal.jsonl")))
     (address, risks, journal), (_, _, other) = journals
+    Path("own").mkdir()
+    Path("own/format.yaml").write_text("extends: panel\ntitle: Another\n", encoding="utf-8")
+    complete, risks_of_own = started(visitor), visitor.risks(format="./own")
+    by_own = started(visitor, format="./own", agree="yes", risk=risks_of_own).rpartition("/")[2]
 
-    def look_and_swap(path: str) -> tuple[Risk, ...]:
-        found = find_risks(path)
-        shutil.copy(other, journal)
+    def look_and_swap(source: str | dict[str, str]) -> tuple[Risk, ...]:
+        found = find_risks(source)
+        if isinstance(source, str):
+            shutil.copy(other, journal)
+        else:  # the judges that are named for a complete debate
+            shutil.copy(f"{by_own}.journal.jsonl", f"{NAME}.journal.jsonl")
         return found
 
     monkeypatch.setattr(dashboard, "find_risks", look_and_swap)
     sent = visitor.send(f"{address}/continue", {"agree": "yes", "risk": risks})
     said = visitor.until(address, "Paused") if sent.status_code == 303 else plain(sent.text)
-
     assert "has changed since you agreed" in said and not Path("other").exists()
     assert journal.read_bytes() == other.read_bytes()
 
-
-@pytest.mark.slow
-def test_what_was_agreed_to_is_what_is_judged(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A journal that brings prompts of its own by the time that it is opened is not judged again."""
-    Path("own").mkdir()
-    Path("own/format.yaml").write_text("extends: panel\ntitle: Another\n", encoding="utf-8")
-    address = started(visitor)
-    fields = {**SETUP, "format": "./own"}
-    risks = re.findall(r'name="risk" value="(\w+)"', visitor.send("/new", {**fields, "action": "cost"}).text)
-    other = started(visitor, format="./own", agree="yes", risk=",".join(risks)).rpartition("/")[2]
-
-    def look_and_swap(settings: dict[str, str]) -> tuple[Risk, ...]:
-        shutil.copy(f"{other}.journal.jsonl", f"{NAME}.journal.jsonl")
-        return find_risks(settings)
-
-    monkeypatch.setattr(dashboard, "find_risks", look_and_swap)
-    there = os.listdir()
-    sent = visitor.send(f"{address}/judge", {"judges": "rehearse"})
-
+    there = sorted(os.listdir())
+    sent = visitor.send(f"{complete}/judge", {"judges": "rehearse"})
     assert sent.status_code == 409 and "has changed since you agreed" in plain(sent.text)
-    assert sorted(os.listdir()) == sorted(there)
+    assert sorted(os.listdir()) == there
 
 
 def test_a_search_looks_at_what_is_heard(here: Path) -> None:
@@ -398,15 +362,6 @@ def test_journals_that_can_not_be_shown(visitor: Visitor) -> None:
     assert visitor.get(address).status_code == 200
     assert visitor.get("/debates/%ff").status_code == 404
     assert visitor.get("/compare?debate=%ff&debate=%ff").status_code == 404
-
-
-def test_a_form_says_the_positions_that_no_model_derives(visitor: Visitor) -> None:
-    """Where a person argues and the rest are stand-ins for models, no model is called for them."""
-    stand_in = "rehearse:anthropic:claude-opus-4-5"
-    sent = {**SETUP, "cast.a": "human", "other.b": stand_in, "other.judge": stand_in, "issues": "no", "brief": "no"}
-    page = plain(visitor.send("/new", {**sent, "action": "cost"}).text)
-    assert "nothing: no model is called" in page
-    assert "argues We should move to gRPC." in page and "argues We should not move to gRPC." in page
 
 
 def test_the_list_is_in_the_order_of_its_dates(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,7 @@ from urllib.parse import quote
 
 import pytest
 from human_turns import due
-from test_web_dashboard import visitor  # noqa: F401
-from web_visitor import PATIENCE, Visitor, plain, visiting
+from web_visitor import PATIENCE, Visitor, plain, visiting, without_models
 
 from debate_orchestrator import fold, read_journal
 from debate_orchestrator.core import schedule
@@ -30,30 +29,33 @@ SETUP = {
     "rounds": "1",
     "issues": "no",
     "brief": "no",
-    "action": "start",
 }
 JOURNAL = "is-a-reason-better-than-a-claim.journal.jsonl"
 SPEECH = "A claim alone convinces no one who doubts it, and a reason does. " * 11
 
 
 @pytest.fixture
-def stranger(visitor: Visitor) -> Iterator[Visitor]:  # noqa: F811
+def visitor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
+    """A user at the dashboard of an empty folder, where no model can be called."""
+    without_models(monkeypatch)
+    with visiting() as visitor:
+        yield visitor
+
+
+@pytest.fixture
+def stranger(visitor: Visitor) -> Iterator[Visitor]:
     """Another visitor of the same server, who has no link to the dashboard."""
-    client = type(visitor.client)(visitor.client.app, base_url=visitor.client.base_url)
-    client.portal = visitor.client.portal  # the same server: its debates run in one event loop
-    yield Visitor(client)
+    yield visitor.another()
 
 
-def begun(visitor: Visitor, **people: str) -> tuple[str, dict[str, str]]:  # noqa: F811
+def begun(visitor: Visitor, **people: str) -> tuple[str, dict[str, str]]:
     """The address of a debate with people in some seats, and the links of the seats by name."""
-    answer = visitor.send("/new", {**SETUP, **people})
-    assert answer.status_code == 303, plain(answer.text)
-    address = answer.headers["location"].removesuffix("#begun")
+    address = visitor.started(**{**SETUP, **people})
     page = visitor.get(address).text
     return address, dict(reversed(pair) for pair in re.findall(r'<a href="(/seat/[^"]+)">([^<]+)</a>', page))
 
 
-def turn_of(visitor: Visitor, link: str) -> str:  # noqa: F811
+def turn_of(visitor: Visitor, link: str) -> str:
     """The turn that waits at a seat, once one does."""
     visitor.until(link, ": your turn")
     found = re.search(r'name="turn" value="([^"]+)"', visitor.get(link).text)
@@ -61,7 +63,7 @@ def turn_of(visitor: Visitor, link: str) -> str:  # noqa: F811
     return found[1]
 
 
-def hand_in(visitor: Visitor, link: str, **fields: str) -> Any:  # noqa: F811
+def hand_in(visitor: Visitor, link: str, **fields: str) -> Any:
     """Hands in a reply from the page of a seat."""
     token = link.rpartition("/")[2]
     return visitor.send(link, {"turn": turn_of(visitor, link), **fields}, token=token)
@@ -77,7 +79,7 @@ def state() -> DebateState:
     return fold(read_journal(JOURNAL).events)
 
 
-def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor) -> None:
     """Each takes the turns of one seat by a link, and reads the report at last. While one waits, the page says that the
     speech was received and shows it, whose turn it is, and what the other side argues."""
     Path("numbers.md").write_text("<b>410</b> a month", encoding="utf-8")
@@ -121,16 +123,7 @@ def test_a_turn_that_was_taken_ends_no_draft_of_another_folder(here: Path, monke
     assert [[draft.startswith(one) for draft in drafts] for one in taken] == [[True, False], [False, True]]
 
 
-def test_a_speech_of_line_breaks_is_refused(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """The form says so, and keeps what was typed."""
-    _, links = begun(visitor, **{"cast.a": "human"})
-    (link,) = links.values()
-    answer = hand_in(stranger, link, text="word" + "\n" * 250_000 + "end", sure="yes")
-    assert answer.status_code == 422
-    assert "characters in 2 words; at most 41,250 characters are taken." in answer.text
-
-
-def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None:
     """While a person writes, what the other side says at the same time is shown neither to them nor at the dashboard:
     not on the page of the debate, in its report, beside another debate or by the search."""
     address, links = begun(visitor, **{"cast.a": "human"}, format="question")
@@ -156,7 +149,7 @@ def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None
 
 
 def test_a_person_judges_by_a_form(
-    visitor: Visitor,  # noqa: F811
+    visitor: Visitor,
     stranger: Visitor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -203,19 +196,24 @@ def test_a_person_judges_by_a_form(
 
 
 def test_a_speech_that_is_not_taken_stays_with_its_writer(
-    visitor: Visitor,  # noqa: F811
+    visitor: Visitor,
     stranger: Visitor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An empty speech is refused, and the turn waits on. One that concedes the debate is handed in only once its writer
-    has ticked that it is meant so. One that comes too late is on the page, from which it can be copied, as it was."""
+    """An empty speech is refused, and one of line breaks; the turn waits on. One that concedes the debate is handed in
+    only once its writer has ticked that it is meant so: a tick below another remark is none. One that comes too late is
+    on the page, from which it can be copied, as it was."""
     address, links = begun(visitor, **{"cast.a": "human"})
     (link,) = links.values()
 
     refused = hand_in(stranger, link, text=" ")
     assert refused.status_code == 422 and "Your speech is empty." in plain(refused.text)
+    long = hand_in(stranger, link, text="word" + "\n" * 250_000 + "end", sure="yes")
+    assert long.status_code == 422 and "characters in 2 words; at most 41,250 characters are taken." in long.text
     turn, conceding = turn_of(stranger, link), f"{SPEECH}\n\nI CONCEDE THE DEBATE."
-    asked = hand_in(stranger, link, text=conceding)
+    quoting = hand_in(stranger, link, text=f"{SPEECH} They say:\nI CONCEDE THE DEBATE.")
+    assert "concedes the whole debate" not in quoting.text
+    asked = hand_in(stranger, link, text=conceding, sure=tick(quoting))
     assert asked.status_code == 422 and "concedes the whole debate" in asked.text and "A claim alone" in asked.text
     assert turn == "1.opening.a" not in state().replies
     assert hand_in(stranger, link, text=conceding, sure=tick(asked)).status_code == 303
@@ -227,23 +225,9 @@ def test_a_speech_that_is_not_taken_stays_with_its_writer(
     visitor.until(address, "Complete")
 
 
-def test_a_tick_is_for_the_remarks_above_it(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """A tick below one remark hands in nothing of which another remark must be told first."""
-    _, links = begun(visitor, **{"cast.a": "human"})
-    (link,) = links.values()
-    line = "I CONCEDE THE DEBATE."
-    quoting = hand_in(stranger, link, text=f"{SPEECH} They say:\n{line}")
-    asked = hand_in(stranger, link, text=f"{SPEECH}\n\n{line}", sure=tick(quoting))
-
-    assert "concedes the whole debate" not in quoting.text
-    assert asked.status_code == 422 and "concedes the whole debate" in asked.text
-    assert "1.opening.a" not in state().replies
-    assert hand_in(stranger, link, text=SPEECH, sure=tick(asked)).status_code == 303
-
-
 @pytest.mark.parametrize("field", ["text", "field/justification"])
 def test_a_reply_over_the_limit_is_not_read(
-    visitor: Visitor,  # noqa: F811
+    visitor: Visitor,
     stranger: Visitor,
     monkeypatch: pytest.MonkeyPatch,
     field: str,
@@ -263,14 +247,13 @@ def test_a_reply_over_the_limit_is_not_read(
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_a_reply_is_taken_once(visitor: Visitor, stranger: Visitor, same: bool) -> None:  # noqa: F811
+def test_a_reply_is_taken_once(visitor: Visitor, stranger: Visitor, same: bool) -> None:
     """Of two that are sent for one turn at the same time the first counts. The other is told that it does not, unless
     it is the same form once more: then its writer is told that the reply was received."""
     _, links = begun(visitor, **{"cast.a": "human"})
     (link,) = links.values()
     turn, token, codes = turn_of(stranger, link), link.rpartition("/")[2], list[int]()
-    clients = [stranger, Visitor(type(stranger.client)(stranger.client.app, base_url=stranger.client.base_url))]
-    clients[1].client.portal = stranger.client.portal
+    clients = [stranger, stranger.another()]
 
     def send(client: Visitor, more: str) -> None:
         codes.append(client.send(link, {"turn": turn, "text": f"{SPEECH}{more}"}, token=token).status_code)
@@ -288,7 +271,7 @@ def test_a_reply_is_taken_once(visitor: Visitor, stranger: Visitor, same: bool) 
     assert state().replies[turn].reply.text.startswith(SPEECH.strip())
 
 
-def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> None:
     """With the token of one seat neither another seat, nor another debate, a copy of this one or the dashboard can be
     opened; the answer does not tell whether the debate exists. A report is shown only when the debate is complete."""
     _, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
@@ -316,7 +299,7 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
 
 
 def test_a_stranger_is_told_nothing_of_a_journal(
-    visitor: Visitor,  # noqa: F811
+    visitor: Visitor,
     stranger: Visitor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -332,7 +315,7 @@ def test_a_stranger_is_told_nothing_of_a_journal(
             assert "diary" not in answer.text and "line 2" not in answer.text
 
 
-def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -> None:
     """A person who lists the issues has a link too. Who has heard the list sees a line for each issue."""
     whole_cast = dict.fromkeys(("cast.a", "cast.b", "cast.judge"), "human")
     _, links = begun(visitor, **whole_cast, issues="yes")
@@ -346,7 +329,7 @@ def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -
 
 
 def test_a_paused_seat_keeps_its_link(
-    visitor: Visitor,  # noqa: F811
+    visitor: Visitor,
     stranger: Visitor,
     here: Path,
 ) -> None:
@@ -371,11 +354,13 @@ def test_a_paused_seat_keeps_its_link(
     assert state().replies[turn].reply.text.strip() == SPEECH.strip()
 
 
-def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """A question from the dashboard and an early end are on record, while the debate runs and while it is paused."""
+def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None:
+    """A question from the dashboard and an early end are on record, while the debate runs and while it is paused. The
+    phase that a person has open is finished, with the other side's turn, and then judged."""
     address, links = begun(visitor, **{"cast.a": "human"}, rounds="3")
-    hand_in(stranger, links["Researcher A"], text=SPEECH)
-    turn_of(stranger, links["Researcher A"])
+    link = links["Researcher A"]
+    while turn_of(stranger, link) != "2.constructive.a":
+        hand_in(stranger, link, text=SPEECH)
 
     assert visitor.send(f"{address}/question", {"question": "What would it cost?", "to": "b"}).status_code == 303
     assert "What would it cost?" in visitor.text(address)
@@ -385,22 +370,11 @@ def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None
     visitor.until(address, "Paused")
     closed = visitor.send(f"{address}/end")
     assert closed.status_code == 303, plain(closed.text)
-
     assert "Ended early: the verdict comes next." in visitor.text(address)
     assert [one.question for one in state().floor_questions] == ["What would it cost?"]
-    assert state().ended_after is not None
 
-
-def test_an_early_end_waits_for_the_speech_under_way(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """The phase that a person has open is under way: it is finished, with the other side's turn, and then judged."""
-    address, links = begun(visitor, **{"cast.a": "human"}, rounds="3")
-    link = links["Researcher A"]
-    while turn_of(stranger, link) != "2.constructive.a":
-        hand_in(stranger, link, text=SPEECH)
-
-    assert visitor.send(f"{address}/end").status_code == 303
+    visitor.send(f"{address}/continue")
     assert hand_in(stranger, link, text=f"{SPEECH} The second round.").status_code == 303
-
     visitor.until(address, "Complete")
     assert {"2.constructive.a", "2.constructive.b"} <= set(state().replies)
     assert state().ended_after == "2.constructive." and "The second round." in visitor.text(address)

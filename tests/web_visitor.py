@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
+from debate_orchestrator.providers import discovery
 from debate_orchestrator.web.dashboard import create_app
 from debate_orchestrator.web.guard import AccessTokens
 
@@ -32,11 +35,14 @@ class Visitor:
         return {}
 
     def at(self, address: str) -> str:
-        return (
-            address
-            if address.startswith(("/dashboard/", "/seat/", "/review/", "/static/"))
-            else f"{self.dashboard}{address}"
-        )
+        is_whole = address.startswith(("/dashboard/", "/seat/", "/review/", "/static/"))
+        return address if is_whole else f"{self.dashboard}{address}"
+
+    def another(self) -> Visitor:
+        """A visitor of the same server, who has no link to the dashboard. Its debates run in one event loop."""
+        client = TestClient(self.client.app, base_url=str(self.client.base_url))
+        client.portal = self.client.portal
+        return Visitor(client)
 
     def get(self, address: str, **headers: str) -> Any:
         return self.client.get(self.at(address), headers={**self.headers, **headers}, follow_redirects=False)
@@ -45,6 +51,17 @@ class Visitor:
         """Sends a form."""
         data = {"form_token": token, **(fields or {})}
         return self.client.post(self.at(address), data=data, follow_redirects=False)
+
+    def started(self, **fields: Any) -> str:
+        """The address of a debate that the form of a new one began."""
+        answer = self.send("/new", {"topic": "Should we move to gRPC?", "rounds": "1", "action": "start", **fields})
+        assert answer.status_code == 303, plain(answer.text)
+        return str(answer.headers["location"]).removesuffix("#begun")
+
+    def risks(self, **fields: Any) -> list[str]:
+        """What a form has to send to agree to the risks of its debate."""
+        shown = self.send("/new", {"topic": "Should we move to gRPC?", "rounds": "1", "action": "cost", **fields})
+        return re.findall(r'name="risk" value="(\w+)"', shown.text)
 
     def text(self, address: str) -> str:
         """The words of a page that is there."""
@@ -64,6 +81,13 @@ class Visitor:
 def plain(page: str) -> str:
     """What a page says, without its tags."""
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page)))
+
+
+def without_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model can be called from now on."""
+    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(discovery, "model_sources", lambda *_: [])
 
 
 @contextmanager
