@@ -60,48 +60,50 @@ def begun(reviewer: Visitor, link: str, name: str = "ada", before: str = "undeci
 
 
 def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> None:
-    """The ballot is the one that `debate ballot` files, and the report that follows shows it."""
+    """Before the vote only topic and positions are shown; before the ballot is filed no ballot, winner or report. The
+    ballot is the one that `debate ballot` files, and the report that follows shows it."""
+    debate = fold(read_journal(JOURNAL).events)
+    votes = [answer.data for answer in debate.replies.values() if isinstance(answer, StructuredReplyGiven)]
+    reasons = [str(vote["justification"])[:50] for vote in votes if "justification" in vote]
+    assert reasons and debate.replies["1.opening.a"].reply.text[:60] not in reviewer.text(link)
+
     page = begun(reviewer, link)
-    assert "Opening" in reviewer.text(page)
+    shown = reviewer.text(page)
+    assert "Opening" in shown and not [words for words in reasons if words in shown]
+    assert reviewer.get(page.replace("?", "/report?")).status_code == 404
 
     sent = [send(reviewer, page, {"action": "file", **ANSWERS}) for _ in range(2)]
     assert [answer.status_code for answer in sent] == [303, 303], "a form that is sent twice is filed once"
-
     assert "Your ballot is filed" in reviewer.text(page)
-    entries = read_journal(JOURNAL).entries
-    (ballot,) = gather_ballots("debate-report.ballots", entries).counted
+    (ballot,) = gather_ballots("debate-report.ballots", read_journal(JOURNAL).entries).counted
     assert (ballot.reviewer, ballot.before, ballot.after, ballot.seen) == ("ada", "undecided", "a", False)
     assert ballot.final.winner == "a" and not Path("debate-report.ballots/ada.draft.yaml").exists()
     report = re.search(r'class="primary" href="([^"]+)"', reviewer.get(page).text)
     assert report is not None and "ada" in reviewer.text(html.unescape(report[1]))
 
 
-def test_nothing_of_the_verdict_is_shown_before(reviewer: Visitor, link: str) -> None:
-    """Before the vote only topic and positions are shown; before the ballot is filed no ballot, winner or report."""
-    debate = fold(read_journal(JOURNAL).events)
-    speech = debate.replies["1.opening.a"].reply.text[:60]
-    votes = [answer.data for answer in debate.replies.values() if isinstance(answer, StructuredReplyGiven)]
-    said = [str(vote["justification"]) for vote in votes if "justification" in vote]
-    assert said
-
-    assert speech not in reviewer.text(link)
-    page = begun(reviewer, link)
-    shown = reviewer.text(page)
-    assert not [words for words in said if words[:50] in shown]
-    assert reviewer.get(page.replace("?", "/report?")).status_code == 404
-
-
-def test_the_vote_before_stands(reviewer: Visitor, link: str) -> None:
-    """It can't be cast again once the debate was shown, and no ballot is taken without it."""
+def test_what_was_handed_in_stands(reviewer: Visitor, link: str) -> None:
+    """The vote before can't be cast again once the debate was shown, and no ballot is taken without it. Missing and
+    impossible answers of a ballot are reported at their fields, what was typed stays, and nothing is filed; one that
+    was filed is not replaced."""
     unread = send(reviewer, link, {"action": "file", **ANSWERS})
     assert unread.status_code == 422 and "Begin with the vote" in unread.text
-    page = begun(reviewer, link, before="a")
+    page, again = begun(reviewer, link, before="a"), {"action": "begin", "reviewer": "ada", "seen": "no", "before": "b"}
     for address in (link, page):
-        again = send(reviewer, address, {"action": "begin", "reviewer": "ada", "seen": "no", "before": "b"})
-        assert again.status_code == 422 and "There is a review by ada already" in plain(again.text)
-        assert re.search(r'name="before" value="b"[^>]* checked', again.text), "what was chosen stays"
-    send(reviewer, page, {"action": "file", **ANSWERS})
+        refused = send(reviewer, address, again)
+        assert refused.status_code == 422 and "There is a review by ada already" in plain(refused.text)
+        assert re.search(r'name="before" value="b"[^>]* checked', refused.text), "what was chosen stays"
 
+    wrong = {"field/rounds/1/scores/a": ("11 6",), "field/final/winner": ("",), "field/why": ("w " * 81, " ")}
+    for changed in ({field: text} for field, texts in wrong.items() for text in texts):
+        answer = send(reviewer, page, {"action": "file", **ANSWERS, **changed})
+        assert answer.status_code == 422 and 'class="problem"' in answer.text
+        assert "It answered the other." in answer.text or "field/why" in changed
+        assert "An answer is needed here." in answer.text or all(text.strip() for text in changed.values())
+    assert not Path("debate-report.ballots/ada.yaml").exists()
+    assert send(reviewer, page, {"action": "file", **ANSWERS}).status_code == 303
+    refused = send(reviewer, link, again)
+    assert refused.status_code == 422 and "sign with another name" in plain(refused.text)
     (ballot,) = gather_ballots("debate-report.ballots", read_journal(JOURNAL).entries).counted
     assert ballot.before == "a"
 
@@ -188,22 +190,6 @@ def test_forms_that_are_sent_twice(reviewer: Visitor, link: str, monkeypatch: py
         assert {answer.headers.get("location") for answer in answers} == {page}
 
 
-def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:
-    """Missing and impossible answers are reported at their fields, what was typed stays, and nothing is filed; a ballot
-    that was filed is not replaced."""
-    page = begun(reviewer, link)
-    wrong = {"field/rounds/1/scores/a": ("11 6",), "field/final/winner": ("",), "field/why": ("w " * 81, " ")}
-    for changed in ({field: text} for field, texts in wrong.items() for text in texts):
-        answer = send(reviewer, page, {"action": "file", **ANSWERS, **changed})
-        assert answer.status_code == 422 and 'class="problem"' in answer.text
-        assert "It answered the other." in answer.text or "field/why" in changed
-        assert "An answer is needed here." in answer.text or all(text.strip() for text in changed.values())
-    assert not Path("debate-report.ballots/ada.yaml").exists()
-    assert send(reviewer, page, {"action": "file", **ANSWERS}).status_code == 303
-    again = send(reviewer, link, {"action": "begin", "reviewer": "ada", "seen": "no", "before": "b"})
-    assert again.status_code == 422 and "sign with another name" in plain(again.text)
-
-
 def test_a_name_opens_no_review(reviewer: Visitor, link: str) -> None:
     """A reviewer can neither see nor change the review of another whose name is known, before and after the ballot is
     handed in, nor reach the report with it: that takes the key that the other got."""
@@ -263,17 +249,7 @@ def test_every_format_can_be_reviewed(here: Path, monkeypatch: pytest.MonkeyPatc
     Path("own.md").write_text("The queue is <b>slow</b>.", encoding="utf-8")
     monkeypatch.setattr(discovery, "model_sources", lambda *_: [])
     with visiting() as dashboard:
-        setup = {
-            "topic": "Should we move to gRPC?",
-            "rounds": "1",
-            "format": format,
-            "action": "start",
-            "context": "own.md",
-        }
-        started = dashboard.send("/new", setup)
-        assert started.status_code == 303, plain(started.text)
-        address = started.headers["location"]
-        dashboard.until(address, "Complete")
+        dashboard.until(address := dashboard.started(format=format, context="own.md"), "Complete")
         found = re.search(r'href="(/review/[^"]+)"', dashboard.get(address).text)
         assert found is not None
         page = begun(dashboard, found[1])

@@ -71,9 +71,10 @@ def run_of(notices: list[str], explain: Callable[[Exception], list[str]]) -> tup
 
 
 @pytest.mark.parametrize("explain", [error_sentences, public_reasons])
-def test_a_server_that_ends_names_the_replies_that_are_lost(fail: Fail, explain: Any) -> None:
-    """Each reply that waits for room is reported, and so is each that is lost when the server ends; they are
-    counted."""
+@pytest.mark.parametrize("room_again", [True, False])
+def test_replies_that_wait_for_room(fail: Fail, explain: Any, room_again: bool) -> None:
+    """Each reply that waits for room is reported, on the page for as long as it waits. So is each that is saved, or is
+    lost when the server ends; those are counted."""
     fail(JournalWriteError("full", "no room"))
     notices: list[str] = []
 
@@ -81,11 +82,14 @@ def test_a_server_that_ends_names_the_replies_that_are_lost(fail: Fail, explain:
         runs, run = run_of(notices, explain)
         await until(lambda: notices)
         assert "can't be saved: no room" in notices[0] and run.problems
+        if room_again:
+            fail(None)
+            await until(lambda: len(notices) > 1)
+            assert notices[1].startswith("Saved: 1.opening.a: its reply") and run.problems == []
         await runs.shutdown()
         return runs.lost_count
 
-    assert asyncio.run(served()) == 1
-    assert sum(line.startswith(LOST) for line in notices) == 1
+    assert asyncio.run(served()) == sum(line.startswith(LOST) for line in notices) == (not room_again)
 
 
 def test_a_journal_that_takes_no_more_names_the_replies_that_are_lost(fail: Fail) -> None:
@@ -106,25 +110,6 @@ def test_a_journal_that_takes_no_more_names_the_replies_that_are_lost(fail: Fail
     notices.clear()
     assert asyncio.run(served(public_reasons)) == public_reasons(JournalWriteError(""))[0]
 
-
-@pytest.mark.parametrize("explain", [error_sentences, public_reasons])
-def test_nothing_is_said_to_wait_once_it_is_saved(fail: Fail, explain: Any) -> None:
-    """The page says that replies can't be saved for as long as that is so."""
-    fail(JournalWriteError("full", "no room"))
-    notices: list[str] = []
-
-    async def served() -> None:
-        runs, run = run_of(notices, explain)
-        await until(lambda: notices)
-        fail(None)
-        await until(lambda: len(notices) > 1)
-        assert notices[1].startswith("Saved: 1.opening.a: its reply") and run.problems == []
-        await runs.shutdown()
-
-    asyncio.run(served())
-
-
-# Positions that are derived for a form
 
 DERIVED = (Reply(text="{}", brief_digest="", spec="anthropic:x", by_call=True),)
 
@@ -288,23 +273,14 @@ def test_the_last_line_counts_what_is_lost(here: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ENDING)
-def test_a_server_that_ends_says_that_all_is_saved(here: Path, name: str) -> None:
-    """In its last line, whatever signal ends it."""
-    with site("") as served:
+@pytest.mark.parametrize(("how", "name"), [("", name) for name in ENDING] + [("twice", "SIGINT")])
+def test_a_server_that_ends_says_that_all_is_saved(here: Path, how: str, name: str) -> None:
+    """In its last line, whatever signal ends it, also with another Ctrl-C while the debates are ended."""
+    with site(how) as served:
         served.process.send_signal(signal.Signals[name])
         said = served.end(code_of(name))
-    assert said.endswith("\ndebate: interrupted; every reply that was accepted is saved.\n")
-    assert said.count("\n") == 2, said
-
-
-@pytest.mark.slow
-def test_a_second_interrupt_ends_in_one_line(here: Path) -> None:
-    """Another Ctrl-C, while the debates are ended, prints no traceback."""
-    with site("twice") as served:
-        served.process.send_signal(signal.SIGINT)
-        said = served.end()
-    assert "Traceback" not in said and said.count("\n") == 2, said
+    assert said.endswith("\ndebate: interrupted; every reply that was accepted is saved.\n" if not how else "\n")
+    assert said.count("\n") == 2 and "Traceback" not in said, said
 
 
 MODERATOR = """
