@@ -29,18 +29,22 @@ from debate_orchestrator.util.errors import JournalWriteError
 J = "report.journal.jsonl"
 
 
-def test_standard_input(debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]) -> None:
-    """`TURN=-` takes the reply from standard input, also for the newest debate."""
-    standard_input("Grüße, said A.")
-    ran = debate("step", "--json", "1.opening.a=-")
-
-    assert [(one["turn"], one["words"]) for one in ran.json["accepted"]] == [("1.opening.a", 3)]
+HandIn = Callable[..., CommandResult]
 
 
-def hand_in(debate: Run, standard_input: Callable[[str], None], turn: str, reply: str = "Grüße, said A.") -> Any:
-    """A step that takes a reply from standard input."""
-    standard_input(reply)
-    return debate("step", J, "--json", f"{turn}=-")
+@pytest.fixture
+def hand_in(debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]) -> HandIn:
+    """A step of an open debate that takes a reply from standard input."""
+
+    def step(turn: str, reply: str = "Grüße, said A.", *more: str) -> CommandResult:
+        standard_input(reply)
+        return debate("step", J, "--json", f"{turn}=-", *more)
+
+    return step
+
+
+def accepted(ran: CommandResult) -> list[tuple[str, int]]:
+    return [(one["turn"], one["words"]) for one in ran.json["accepted"]]
 
 
 @pytest.mark.parametrize(
@@ -54,23 +58,17 @@ def hand_in(debate: Run, standard_input: Callable[[str], None], turn: str, reply
     ],
     ids=["wrapped", "not due", "no turn", "no text", "too long"],
 )
-def test_a_refused_reply_from_standard_input_is_kept(
-    debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None], turn: str, reply: str, name: str
-) -> None:
+def test_a_refused_reply_from_standard_input_is_kept(hand_in: HandIn, turn: str, reply: str, name: str) -> None:
     """It lies in the folder of turns, whole, and the last complaint says where."""
     for n in (1, 2):
-        ran, kept = hand_in(debate, standard_input, turn, reply), Path(f"report.turns/{name}.reply.rejected-{n}.txt")
+        ran, kept = hand_in(turn, reply), Path(f"report.turns/{name}.reply.rejected-{n}.txt")
         assert ran.code == 2 and f"was kept as {kept}. Try: `debate step " in ran.json["complaints"][-1]
         assert kept.read_text(encoding="utf-8") == reply
 
 
 @pytest.mark.parametrize("reason", ["locked", "no secret", "interrupted"])
 def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    reason: str,
+    debate: Run, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
     """Where the journal stays locked, the step can't work out a code, or is interrupted, the reply is kept, and a step
     with the command that is reported takes it."""
@@ -83,14 +81,12 @@ def test_a_reply_from_standard_input_is_kept_where_the_step_fails(
             patch.setenv("XDG_STATE_HOME", "/proc/none")
         if reason == "interrupted":
             patch.setattr(step_verb, "Stepper", interrupting)
-        ran = hand_in(debate, standard_input, "1.opening.a")
+        ran = hand_in("1.opening.a")
     writer.close()
     assert ran.code == (130 if reason == "interrupted" else 2)
     kept = "report.turns/1.opening.a.reply.rejected-1.txt"
     assert f"1.opening.a: the reply on standard input was kept as {kept}." in ran.err
-    assert [
-        (one["turn"], one["words"]) for one in debate("step", J, f"1.opening.a={kept}", "--json").json["accepted"]
-    ] == [("1.opening.a", 3)]
+    assert accepted(debate("step", J, f"1.opening.a={kept}", "--json")) == [("1.opening.a", 3)]
 
 
 @pytest.mark.parametrize("named", [["other.journal.jsonl"], ["../notes.txt"], []], ids=["not there", "other", "none"])
@@ -116,10 +112,8 @@ def interrupting(*_: object) -> Any:
 KEPT = "report.turns/1.opening.a.reply.rejected-1.txt"
 
 
-def test_standard_input_is_in_a_file_until_it_is_taken(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
-) -> None:
-    """So a process that is killed loses nothing of it."""
+def test_standard_input_is_in_a_file_until_it_is_taken(hand_in: HandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a process that is killed loses nothing of it. Then the file is gone."""
     kept, take = list[str](), step_verb.Stepper.take_replies
 
     def taken(*arguments: Any, **named: Any) -> None:
@@ -127,29 +121,23 @@ def test_standard_input_is_in_a_file_until_it_is_taken(
         take(*arguments, **named)
 
     monkeypatch.setattr(step_verb.Stepper, "take_replies", taken)
-    assert hand_in(debate, standard_input, "1.opening.a").code == 0
+    assert accepted(hand_in("1.opening.a")) == [("1.opening.a", 3)]
     assert kept == ["Grüße, said A."] and not Path(KEPT).exists()
 
 
-def test_an_interrupt_keeps_the_part_that_has_come(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
-) -> None:
+def test_an_interrupt_keeps_the_part_that_has_come(hand_in: HandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     """What has come on standard input when an interrupt ends the reading is kept, and called a part."""
     waits = count()
     monkeypatch.setattr(piped, "_PIECE_SIZE", 7)
     monkeypatch.setattr(piped.select, "select", lambda *_: interrupting() if next(waits) == 2 else None)
-    ran = hand_in(debate, standard_input, "1.opening.a", "Part 1 Part 2 Part 3 ")
+    ran = hand_in("1.opening.a", "Part 1 Part 2 Part 3 ")
     assert ran.code == 130 and Path(KEPT).read_text(encoding="utf-8") == "Part 1 Part 2 "
     assert f"1.opening.a: the part that had come of the reply on standard input was kept as {KEPT}." in ran.err
 
 
 @pytest.mark.parametrize("signs", [(signal.SIGINT,), (signal.SIGHUP, signal.SIGHUP)], ids=["Ctrl-C", "closed terminal"])
 def test_a_signal_comes_when_standard_input_is_in_its_file(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    signs: tuple[signal.Signals, ...],
+    hand_in: HandIn, monkeypatch: pytest.MonkeyPatch, signs: tuple[signal.Signals, ...]
 ) -> None:
     """Signals that come while the file is written wait until it is."""
     new_file = TurnsFolder.new_file
@@ -160,19 +148,20 @@ def test_a_signal_comes_when_standard_input_is_in_its_file(
         return new_file(*arguments)
 
     monkeypatch.setattr(TurnsFolder, "new_file", slow_file)
-    ran = hand_in(debate, standard_input, "1.opening.a")
+    ran = hand_in("1.opening.a")
     assert (
         ran.code == 130 and Path(KEPT).read_text(encoding="utf-8") == "Grüße, said A." and f"kept as {KEPT}" in ran.err
     )
 
 
-def test_a_second_signal_loses_no_reply(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
-) -> None:
-    """Where the folder of turns takes no file, what has come is printed, however many calls after the first signal
-    another one comes."""
+def test_a_second_signal_loses_no_reply(hand_in: HandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the folder of turns takes no file, a reply that is refused is printed, and so is what has come of one that
+    is interrupted, however many calls after the first signal another one comes."""
     shutil.rmtree("report.turns")
     Path("report.turns").write_text("no folder", encoding="utf-8")
+    ran = hand_in("1.opening.b")
+    assert "1.opening.b: the reply on standard input could not be kept (" in ran.err and ran.code == 2
+    assert ran.err.startswith("Grüße, said A.\n")
 
     def hand_in_and_interrupt(calls: int) -> CommandResult:
         waits, made = count(), count(1)
@@ -190,7 +179,7 @@ def test_a_second_signal_loses_no_reply(
 
         monkeypatch.setattr(piped.select, "select", wait)
         try:
-            return hand_in(debate, standard_input, "1.opening.a", "Said A.")
+            return hand_in("1.opening.a", "Said A.")
         finally:
             sys.setprofile(None)
 
@@ -202,16 +191,11 @@ def test_a_second_signal_loses_no_reply(
 
 @pytest.mark.parametrize(("size", "is_cut"), [(7, False), (6, True)])
 def test_a_reply_that_is_cut_off_is_not_called_whole(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    size: int,
-    is_cut: bool,
+    hand_in: HandIn, monkeypatch: pytest.MonkeyPatch, size: int, is_cut: bool
 ) -> None:
     """What is longer than is read of standard input is reported as its beginning; what is as long is whole."""
     monkeypatch.setattr(piped, "_MAX_SIZE", size)
-    ran = hand_in(debate, standard_input, "1.opening.b", "Said B.")
+    ran = hand_in("1.opening.b", "Said B.")
     part = "the beginning, cut off at 6 bytes, of the" if is_cut else "the"
     assert f"1.opening.b: {part} reply on standard input was kept as" in ran.err
     assert ("shorten it: " in ran.err) == is_cut and ran.code == 2
@@ -243,11 +227,7 @@ def full_disk(*_: object) -> Any:
 
 @pytest.mark.parametrize("is_interrupted", [False, True], ids=["room again", "Ctrl-C"])
 def test_standard_input_that_is_not_taken_waits_for_room(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    is_interrupted: bool,
+    hand_in: HandIn, monkeypatch: pytest.MonkeyPatch, is_interrupted: bool
 ) -> None:
     """A reply that is refused while the disk is full is kept once there is room; Ctrl-C prints it instead."""
     new_file = TurnsFolder.new_file
@@ -259,7 +239,7 @@ def test_standard_input_that_is_not_taken_waits_for_room(
 
     monkeypatch.setattr(TurnsFolder, "new_file", full_disk)
     monkeypatch.setattr(piped.time, "sleep", sleep)
-    ran = hand_in(debate, standard_input, "1.opening.b", "Line 1,\nand line 2.")
+    ran = hand_in("1.opening.b", "Line 1,\nand line 2.")
     assert "1.opening.b: the reply on standard input waits for room on the disk" in ran.err
     if is_interrupted:
         assert (
@@ -270,20 +250,7 @@ def test_standard_input_that_is_not_taken_waits_for_room(
         assert ran.code == 2 and kept.read_text(encoding="utf-8") == "Line 1,\nand line 2."
 
 
-def test_a_reply_from_standard_input_that_can_not_be_kept_is_printed(
-    debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]
-) -> None:
-    """Where the folder of turns takes no file either, the step says that the reply is lost, and prints it."""
-    shutil.rmtree("report.turns")
-    Path("report.turns").write_text("no folder", encoding="utf-8")
-    ran = hand_in(debate, standard_input, "1.opening.b")
-    assert "1.opening.b: the reply on standard input could not be kept (" in ran.err and ran.code == 2
-    assert ran.err.startswith("Grüße, said A.\n")
-
-
-def test_a_step_waits_for_another_one(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
-) -> None:
+def test_a_step_waits_for_another_one(hand_in: HandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two agents that end together hand in both: a step that finds the journal locked tries again."""
     writer, pauses = JournalWriter(J), list[float]()
 
@@ -292,18 +259,13 @@ def test_a_step_waits_for_another_one(
         writer.close()
 
     monkeypatch.setattr("debate_orchestrator.cli.consent.time.sleep", pause)
-    ran = hand_in(debate, standard_input, "1.opening.a")
-    assert len(pauses) == 1 and [(one["turn"], one["words"]) for one in ran.json["accepted"]] == [("1.opening.a", 3)]
+    ran = hand_in("1.opening.a")
+    assert len(pauses) == 1 and accepted(ran) == [("1.opening.a", 3)]
 
 
 @pytest.mark.parametrize("is_interrupted", [False, True], ids=["room again", "Ctrl-C twice"])
 def test_standard_input_waits_for_room(
-    debate: Run,
-    opened: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    standard_input: Callable[[str], None],
-    caplog: pytest.LogCaptureFixture,
-    is_interrupted: bool,
+    hand_in: HandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_interrupted: bool
 ) -> None:
     """A reply that only this program has waits for room on a full disk, as those of models do. It is saved once there
     is room; a second Ctrl-C gives it up, and names it."""
@@ -321,8 +283,7 @@ def test_standard_input_waits_for_room(
 
     monkeypatch.setattr(journal_module, "append_line", full)
     monkeypatch.setattr(journal_module, "WRITE_RETRY_SECONDS", 0.01)
-    standard_input("Grüße, said A.")
-    ran = debate("step", J, "--json", "1.opening.a=-")
+    ran = hand_in("1.opening.a")
 
     assert "1.opening.a: its reply (3 words) for report.journal.jsonl can't be saved: no room." in caplog.text
     if is_interrupted:
@@ -330,20 +291,14 @@ def test_standard_input_waits_for_room(
         assert ran.code == 130
         assert "Lost: 1.opening.a: its reply" in caplog.text and "1 reply lost, as named" in ran.err
     else:
-        assert [(one["turn"], one["words"]) for one in ran.json["accepted"]] == [
-            ("1.opening.a", 3)
-        ] and "Saved: 1.opening.a" in caplog.text
+        assert accepted(ran) == [("1.opening.a", 3)] and "Saved: 1.opening.a" in caplog.text
 
 
-def test_a_turn_that_is_given_twice_is_refused(
-    debate: Run, opened: dict[str, Any], standard_input: Callable[[str], None]
-) -> None:
+def test_a_turn_that_is_given_twice_is_refused(hand_in: HandIn) -> None:
     """Of two replies to one turn none is taken, and that from standard input is kept."""
-    turn = opened["turns"][0]["turn"]
     Path("speech.md").write_text("From a file, said A.", encoding="utf-8")
-    standard_input("From the input, said A.")
-    ran = debate("step", J, f"{turn}=-", f"{turn}=speech.md", "--json")
+    ran = hand_in("1.opening.a", "From the input, said A.", "1.opening.a=speech.md")
 
-    assert ran.code == 2 and ran.err.count(f"{turn} is given twice") == 1
+    assert ran.code == 2 and ran.err.count("1.opening.a is given twice") == 1
     assert Path(KEPT).read_text(encoding="utf-8") == "From the input, said A."
     assert not fold(read(J).events).replies

@@ -26,16 +26,23 @@ from debate_orchestrator.storage.journal import read
 J = "report.journal.jsonl"
 
 
-def test_a_reply_is_saved_before_the_wait(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
-) -> None:
-    """A reply from standard input is on record while the step waits for others, and is reported as accepted after
-    that."""
+@pytest.fixture
+def two_due(debate: Run, opened: dict[str, Any]) -> list[dict[str, Any]]:
+    """Two turns of an open debate that are due at the same time."""
     output = opened
     while len(output["turns"]) == 1:
         scripted_replies.answer(output["turns"], rounds=2)
         output = debate("step", J, "--json").json
-    typed, filed = output["turns"]
+    turns: list[dict[str, Any]] = output["turns"]
+    return turns
+
+
+def test_a_reply_is_saved_before_the_wait(
+    debate: Run, two_due: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, standard_input: Callable[[str], None]
+) -> None:
+    """A reply from standard input is on record while the step waits for others, and is reported as accepted after
+    that."""
+    typed, filed = two_due
     saved: list[bool] = []
 
     def waits(journal: str, *_: object) -> None:
@@ -56,14 +63,10 @@ def test_a_reply_is_saved_before_the_wait(
 
 
 def test_one_step_takes_what_was_given_before_and_during_its_wait(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    debate: Run, two_due: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a step accepts before its wait and after it is reported once and together, with the refusals."""
-    output = opened
-    while len(output["turns"]) == 1:
-        scripted_replies.answer(output["turns"], rounds=2)
-        output = debate("step", J, "--json").json
-    given, filed = output["turns"]
+    given, filed = two_due
     Path("given.md").write_text("From a file.", encoding="utf-8")
     monkeypatch.setattr(step, "wait", lambda *_: scripted_replies.answer([filed]))
     ran = debate("step", J, f"{given['turn']}=given.md", "9.opening.a=given.md", "--wait", "9", "--json")
@@ -80,13 +83,9 @@ def awaited(is_so: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any]) -> None:
+def test_a_wait_leaves_the_journal_free(debate: Run, two_due: list[dict[str, Any]]) -> None:
     """While a step waits, another process may write to the debate, and both find what the other wrote."""
-    output = opened
-    while len(output["turns"]) == 1:
-        scripted_replies.answer(output["turns"], rounds=2)
-        output = debate("step", J, "--json").json
-    given, filed = output["turns"]
+    given, filed = two_due
     Path("given.md").write_text("From a file.", encoding="utf-8")
     with started("step", J, f"{given['turn']}=given.md", "--wait", "60", "--json") as waiting:
         awaited(lambda: given["turn"] in fold(read(J).events).replies)
@@ -142,6 +141,10 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
     return happenings
 
 
+def accepted(output: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(one["turn"], one["words"]) for one in output["accepted"]]
+
+
 def write_rest(path: str) -> None:
     with open(path, "a", encoding="utf-8") as file:
         file.write("And the rest.")
@@ -161,7 +164,7 @@ def test_a_reply_that_is_being_written_is_left(
     assert early.json["missing"] == [sentence]
 
     os.utime(turn["reply"], (time.time() - 2, time.time() - 2))
-    assert [(one["turn"], one["words"]) for one in debate("step", J, "--json").json["accepted"]] == [(turn["turn"], 6)]
+    assert accepted(debate("step", J, "--json").json) == [(turn["turn"], 6)]
     assert fold(read(J).events).replies[turn["turn"]].reply.text == "The first half. And the rest."
 
 
@@ -173,9 +176,7 @@ def test_a_reply_that_was_just_written_is_taken(
     Path(turn["reply"]).write_text("All of it.", encoding="utf-8")
     os.utime(turn["reply"], (time.time() + 9, time.time() + 9))
     pauses.append(lambda: None)
-    assert [(one["turn"], one["words"]) for one in debate("step", J, "--json").json["accepted"]] == [
-        (turn["turn"], 3)
-    ] and not pauses
+    assert accepted(debate("step", J, "--json").json) == [(turn["turn"], 3)] and not pauses
 
 
 def test_a_wait_ends_when_the_reply_is_whole(
@@ -186,11 +187,7 @@ def test_a_wait_ends_when_the_reply_is_whole(
     first_half = partial(Path(turn["reply"]).write_text, "The first half. ", encoding="utf-8")
     pauses += [first_half, lambda: write_rest(turn["reply"]), *[lambda: None] * 3]
     ran = debate("step", J, "--json", "--wait", "60").json
-    assert (
-        [(one["turn"], one["words"]) for one in ran["accepted"]] == [(turn["turn"], 6)]
-        and "missing" not in ran
-        and not pauses
-    )
+    assert accepted(ran) == [(turn["turn"], 6)] and "missing" not in ran and not pauses
 
 
 def test_a_named_file_that_is_being_written_is_refused(
