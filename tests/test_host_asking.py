@@ -239,6 +239,16 @@ def test_ready_is_said_of_what_opens(debate: Run, here: Path) -> None:
     assert (wrong.code, wrong.json["status"]) == (2, "error") and "first" in wrong.json["complaints"][0]
 
 
+def test_a_conversation_in_a_json_file_goes_on(debate: Run, here: Path) -> None:
+    """`debate ask` writes JSON into a file of that name, and reads it back."""
+    assert debate("ask", "talk.json", "topic=Should we move?", "--json").code == 0
+    before = json.loads(Path("talk.json").read_text(encoding="utf-8"))
+    assert debate("ask", "talk.json", "rounds=2", "--json").code == 0
+    after = json.loads(Path("talk.json").read_text(encoding="utf-8"))
+    assert before["setup"]["topics"] == ["Should we move?"] and after["rounds"] == 2
+    assert not [*Path().glob("*edited*")]
+
+
 def test_ask_waits_for_the_moderator(debate: Run, here: Path) -> None:
     """`--wait` returns with the next questions as soon as the moderator's reply is whole; without one it says so."""
     output = ask(debate, "topic=tabs or spaces?")
@@ -252,27 +262,18 @@ def test_ask_waits_for_the_moderator(debate: Run, here: Path) -> None:
     assert (answered["status"], "missing" in answered) == ("ask", False)
 
 
-def test_answers_are_saved_before_the_wait(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer that is given with `--wait` is in the file while the moderator is waited for: an end loses none."""
-    ask(debate, "topic=tabs or spaces?")
-    saved: list[bool] = []
-
-    def waits(*_: object) -> None:
-        saved.append("rounds: 2" in Path("setup.yaml").read_text(encoding="utf-8"))
-
-    monkeypatch.setattr(setup, "wait_for_replies", waits)
-    ask(debate, "rounds=2", "--wait=9")
-    assert saved == [True]
-
-
-def test_answers_that_come_during_the_wait_are_kept(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another call, or a person, wrote into the file while this one waited is still in it afterwards."""
+def test_a_wait_keeps_what_is_answered_before_and_during_it(
+    debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that is given with `--wait` is in the file while the moderator is waited for: an end loses none. What
+    another call, or a person, writes into the file meanwhile is still in it afterwards."""
     ask(debate, "topic=tabs or spaces?")
 
     def waits(*_: object) -> None:
-        ask(debate, "strictness=lenient")
         text = Path("setup.yaml").read_text(encoding="utf-8")
+        assert "rounds: 2" in text
         Path("setup.yaml").write_text(text.replace("rounds: 2", "rounds: 4"), encoding="utf-8")
+        ask(debate, "strictness=lenient")
 
     monkeypatch.setattr(setup, "wait_for_replies", waits)
     ask(debate, "rounds=2", "--wait=9")
@@ -293,8 +294,12 @@ def out_of_room(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
 
 
 def test_a_moderators_reply_outlasts_a_full_disk(debate: Run, here: Path) -> None:
-    """A reply stays in its place until the answers with it are saved, and the next ask takes it."""
+    """One that is not the shape is complained of, and stays due. One that is stays in its place until the answers with
+    it are saved, and the next ask takes it."""
     output = ask(debate, "topic=tabs or spaces?")
+    moderate(output, {"ambiguous": "no"})
+    unfit = debate("ask", "setup.yaml")
+    assert (unfit.code, unfit.json["status"]) == (2, "propose") and "restated" in " ".join(unfit.json["complaints"])
     moderate(output, RESTATED)
     with pytest.MonkeyPatch.context() as patch:
         out_of_room(patch, "setup.yaml")
@@ -315,29 +320,11 @@ def test_schemas_are_printed_on_request(debate: Run) -> None:
     assert '"restated"' in Path(output["turns"][0]["brief"]).read_text(encoding="utf-8")
 
 
-def test_a_file_makes_no_folder_elsewhere(debate: Run, here: Path) -> None:
-    """An output that a file names makes no folder before the user has agreed to it."""
-    Path("setup.yaml").write_text("topic: tabs?\noutput: elsewhere/deep/r.md\n", encoding="utf-8")
-    output = ask(debate)
-
-    assert output["settled"]["output"] == "elsewhere/deep/r.md"
-    assert not Path("elsewhere").exists()
-
-
-def test_a_moderators_reply_is_checked(debate: Run) -> None:
-    """A moderator's reply that is not the shape is complained of, and stays due."""
-    moderate(ask(debate, "topic=tabs"), {"ambiguous": "no"})
-    ran = debate("ask", "setup.yaml")
-
-    assert ran.code == 2
-    assert ran.json["status"] == "propose"
-    assert any("restated" in one for one in ran.json["complaints"])
-
-
 def test_a_stranger_does_not_learn_what_lies_elsewhere(
     debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Whether there is a file at an output elsewhere, which a file names, is not said before the user agreed to it."""
+    """Whether there is a file at an output elsewhere, which a file names, is not said before the user agreed to it, and
+    no folder is made for it."""
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     Path(elsewhere, "there.md").write_text("a report", encoding="utf-8")
 
@@ -345,8 +332,8 @@ def test_a_stranger_does_not_learn_what_lies_elsewhere(
         Path("setup.yaml").write_text(f"topic: tabs?\noutput: {elsewhere}/{name}.md\n", encoding="utf-8")
         return debate("ask", "setup.yaml").json
 
-    there, absent = asked_for("there"), asked_for("absent")
-    assert there["complaints"] == absent["complaints"] == []
+    there, absent = asked_for("there"), asked_for("deep/absent")
+    assert there["complaints"] == absent["complaints"] == [] and os.listdir(elsewhere) == ["there.md"]
     assert there["settled"]["output"] == f"{elsewhere}/there.md"
 
 

@@ -13,9 +13,11 @@ import scripted_replies
 from conftest import Run, finish
 
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.report_files import render_file
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.web import blocks, debate_list
 
 J = "report.journal.jsonl"
@@ -90,14 +92,17 @@ BAD_REPLIES: dict[str, tuple[bytes, str]] = {
 
 
 def test_a_reply_that_will_not_do(debate: Run, opened: dict[str, Any]) -> None:
-    """An invalid reply is refused with one problem; nothing else changes and the turn stays due."""
+    """An invalid reply is refused with one problem, and kept. Nothing else changes, no announcement is shown twice, and
+    the turn stays due."""
     before = Path(J).read_bytes()
-    for name, (data, expected) in BAD_REPLIES.items():
+    again = "Have the turn taken again, with its reply in report.turns/1.opening.a.reply.md."
+    for n, (name, (data, expected)) in enumerate(BAD_REPLIES.items(), start=1):
         Path(opened["turns"][0]["reply"]).write_bytes(data)
         ran = debate("step", J, "--json")
         (complaint,) = ran.json["complaints"]
         assert ran.code == 2 and complaint.startswith("1.opening.a: ") and expected in complaint, name
-        assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.a"], name
+        assert complaint.endswith(f"It was kept as report.turns/1.opening.a.reply.rejected-{n}.md. {again}"), name
+        assert ([one["turn"] for one in ran.json["turns"]], ran.json["show"]) == (["1.opening.a"], []), name
         assert Path(J).read_bytes() == before, name
 
 
@@ -183,16 +188,6 @@ def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, An
     assert "this reply was there before its brief, or answers an earlier one" in ran.json["complaints"][0]
     assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.b"]
     assert Path("report.turns/1.opening.b.reply.aside-1.md").read_text(encoding="utf-8") == "Written too early."
-
-
-def test_a_refused_reply_is_asked_for_again(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply that can't be used is kept, its turn is to be taken again, and no announcement is shown twice."""
-    Path("report.turns/1.opening.a.reply.md").write_text("", encoding="utf-8")
-    ran = debate("step", J, "--json")
-    kept = "It was kept as report.turns/1.opening.a.reply.rejected-1.md."
-    again = "Have the turn taken again, with its reply in report.turns/1.opening.a.reply.md."
-    assert ran.code == 2 and ran.json["complaints"][-1].endswith(f"{kept} {again}")
-    assert ran.json["show"] == []
 
 
 def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None:
@@ -308,3 +303,18 @@ def test_a_reply_can_not_be_replaced(debate: Run, opened: dict[str, Any]) -> Non
     sentence = "1.opening.a has its reply; what is in report.turns/1.opening.a.reply.md now can't replace it."
     assert sentence in again.json["show"] and again.code == 0 and sentence in debate("step", J).out
     assert again.json["turns"] == taken["turns"]
+
+
+def test_a_turns_folder_loses_nothing(here: Path) -> None:
+    """Every reply that is set aside keeps a file of its own. What can't be read as a file is a complaint that names
+    it."""
+    folder = TurnsFolder("d.turns")
+    laid = folder.turn_files("1.opening.a", "text")
+    for n in range(3):
+        folder.write_brief(laid, f"brief {n}")
+        Path(laid.reply).write_text(f"speech {n}")
+    folder.write_brief(laid, "the last brief")
+    assert sorted(path.read_text() for path in Path("d.turns").glob("*aside*")) == ["speech 0", "speech 1", "speech 2"]
+    Path(laid.reply).mkdir()
+    with pytest.raises(BadReply, match=r"reply\.md can't be read as a reply \(Is a directory\)"):
+        folder.collect(laid, "the last brief")

@@ -21,36 +21,21 @@ SKILL = ROOT / "skill" / "debate-orchestrator"
 TEXT = (SKILL / "SKILL.md").read_text(encoding="utf-8")
 
 
-def test_it_is_valid() -> None:
-    """The open specification's validator has no complaint."""
-    assert validate(SKILL) == []
-
-
-def test_it_is_short_and_portable() -> None:
-    """Under 100 lines, with only the specification's fields, and none of one host's substitutions."""
+def test_it_is_valid_short_and_portable() -> None:
+    """The open specification's validator has no complaint. It has under 100 lines, only the specification's fields, and
+    none of one host's substitutions; every file that it points to lies one level below it. The description says when
+    to trigger and when not, and chains to autoconference."""
     fields = re.findall(r"^([a-z-]+):", TEXT.split("---")[1], re.MULTILINE)
-
-    assert len(TEXT.splitlines()) < 100
-    assert set(fields) <= {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
-    assert [word for word in ("$ARGUMENTS", "${CLAUDE", "!`", "AskUserQuestion", "/tmp") if word in TEXT] == []
-
-
-def test_its_description_says_when() -> None:
-    """The description says when to trigger and when not, and chains to autoconference."""
+    links = re.findall(r"\]\(([^)]+)\)", TEXT)
     description = read_properties(SKILL).description
 
-    assert "TRIGGER when" in description and "DO NOT TRIGGER when" in description
-    assert "autoconference" in description
-    assert len(description) <= 1024
-
-
-def test_its_references_are_there() -> None:
-    """Every file that the skill points to lies one level below it."""
-    links = re.findall(r"\]\(([^)]+)\)", TEXT)
-
-    assert len(links) == 3
-    assert all((SKILL / link).is_file() and link.count("/") == 1 for link in links)
+    assert validate(SKILL) == [] and len(TEXT.splitlines()) < 100
+    assert set(fields) <= {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+    assert [word for word in ("$ARGUMENTS", "${CLAUDE", "!`", "AskUserQuestion", "/tmp") if word in TEXT] == []
+    assert len(links) == 3 and all((SKILL / link).is_file() and link.count("/") == 1 for link in links)
     assert {path.name for path in (SKILL / "references").iterdir()} == {link.partition("/")[2] for link in links}
+    assert "TRIGGER when" in description and "DO NOT TRIGGER when" in description
+    assert "autoconference" in description and len(description) <= 1024
 
 
 def test_its_commands_are_the_products(debate: Run) -> None:
@@ -121,27 +106,20 @@ def test_it_names_every_question(debate: Run) -> None:
     assert [key for key in resources.read_yaml("setup.yaml")["questions"] if f"`{key}`" not in page] == []
 
 
-def test_the_plugin_carries_the_skill() -> None:
-    """plugin.json names the skill's folder and the package's version, and the marketplace lists the plugin."""
-    plugin = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
-    market = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text())
-
-    assert plugin["version"] == debate_orchestrator.__version__
-    assert [(ROOT / folder).resolve() for folder in plugin["skills"]] == [SKILL.resolve()]
-    assert [(one["name"], one["source"]) for one in market["plugins"]] == [(plugin["name"], "./")]
-
-
-def test_the_plugins_are_one() -> None:
-    """The manifests for Claude Code and Codex agree, and name what is there: the skill, and the agent for a turn."""
-    manifests = [
-        json.loads((ROOT / folder / "plugin.json").read_text()) for folder in (".claude-plugin", ".codex-plugin")
-    ]
-    claude, codex = manifests
-
+def test_the_plugins_carry_the_skill() -> None:
+    """The manifests for Claude Code and Codex agree, have the package's version, and name what is there: the skill, and
+    the agent for a turn. The marketplace lists the plugin."""
+    claude, codex, market = (
+        json.loads((ROOT / path).read_text())
+        for path in (".claude-plugin/plugin.json", ".codex-plugin/plugin.json", ".claude-plugin/marketplace.json")
+    )
+    assert claude["version"] == debate_orchestrator.__version__
     assert [claude[key] for key in ("name", "version", "description")] == [
         codex[key] for key in ("name", "version", "description")
     ]
+    assert [(ROOT / folder).resolve() for folder in claude["skills"]] == [SKILL.resolve()]
     assert (ROOT / codex["skills"] / SKILL.name).resolve() == SKILL.resolve()
+    assert [(one["name"], one["source"]) for one in market["plugins"]] == [(claude["name"], "./")]
     assert [(ROOT / agent).is_file() for agent in claude["agents"]] == [True]
     front = yaml.safe_load((ROOT / "agents" / "seat.md").read_text(encoding="utf-8").split("---")[1])
     assert (front["name"], front["tools"], front["omitClaudeMd"]) == ("seat", "Read, Write", True)
