@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,15 +24,12 @@ from debate_orchestrator.util import resources
 
 from .ending import within
 from .tmux import missing
+from .window import AXE, DESKTOP, PATIENCE, PHONE
 
 pytestmark = pytest.mark.slow
 
-AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 EXAMPLES = ("postgres-queue", "standing-desks", "free-transit")
 """Shipped debates: no page of another has an element, or a class of one, or one within another, that theirs lack."""
-PHONE, DESKTOP = 390, 1280
 MADE: dict[str, Any] = {
     "paused": lambda: adversarial(rounds=2, until="1.rebuttal.b"),
     "panel of three": lambda: adversarial(rounds=1, judges=3, mirror=True),
@@ -45,30 +40,6 @@ MADE: dict[str, Any] = {
 """Debates that no example is one of."""
 A4_WIDTH, A4_HEIGHT = (210 - 2 * 14) * 96 / 25.4, (297 - 13 - 14) * 96 / 25.4
 """CSS pixels of a printed page without its margins."""
-PATIENCE = 60
-"""Seconds that a test, or the start or end of the browser, may take; each takes about one."""
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
-    """A window of a browser, one for all tests here."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        missing("no Chromium is installed")
-    api = (
-        pytest.importorskip("playwright.sync_api")
-        if os.environ.get("CI") != "true"
-        else __import__("playwright.sync_api", fromlist=["sync_api"])
-    )
-    with ExitStack() as stack:
-        with within(PATIENCE):
-            playwright = stack.enter_context(api.sync_playwright())
-            started = playwright.chromium.launch(executable_path=found, args=FLAGS)
-            stack.callback(started.close)
-            opened = started.new_page()
-        yield opened
-        with within(PATIENCE):
-            stack.close()
 
 
 @pytest.fixture(autouse=True)

@@ -3,83 +3,21 @@ seats."""
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import local_http
 import pytest
-from started import PATIENCE as STARTING
 
-from .ending import within
-from .test_browser import AXE, DESKTOP, PATIENCE, PHONE, missing, page  # noqa: F401
+from .window import STARTING, begin, fill_in, held_speaker, let_go, looked_at, on_a_phone, seat_link, served
 
-pytestmark = pytest.mark.slow
-
-HELD_SPEAKER = r"""
-import pathlib, re, sys, time
-number = re.search(r"wait (\d) times|$", sys.stdin.read())[1] or ""
-print("First comes a claim, \U0001f389\U0001f389\U0001f389 as long as pages show at once,", flush=True)
-time.sleep(0.3)
-print("a second, which pages show as far as they show a reply while it is being written,\n" * 9, flush=True)
-while not pathlib.Path(__file__).with_name("go" + number).exists():
-    time.sleep(0.05)
-print("and then the reason for it.")
-"""
-"""Ends its speeches only once there is a file `go` beside it; in a debate about waiting N times, a file goN."""
-
-
-def held_speaker(folder: Path) -> str:
-    """A program that holds its speeches until `let_go` is called."""
-    program = folder.parent / "speaker.py"
-    program.write_text(HELD_SPEAKER, encoding="utf-8")
-    return shlex.join([f"command:{sys.executable}", str(program)])
-
-
-def let_go(folder: Path, number: str = "") -> None:
-    """Lets the program end its speeches, in the debate of that number."""
-    (folder.parent / f"go{number}").touch()
-
-
-def without_rapporteur(window: Any) -> None:
-    """Leaves out the list of issues and the brief, which the held program would be asked for in place of a stand-in."""
-    window.locator("summary", has_text="More").click()
-    for name in ("issues", "brief"):
-        window.locator(f"[name='{name}']").select_option("no")
-
-
-@contextmanager
-def served(
-    folder: Path, port: int = 0, browser: str = "", host: str = ""
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address of the dashboard of a folder, and the server's process, which opens a `browser` if one is given, and
-    is asked for by the name of a `host` too."""
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    environment |= {"HOME": str(folder.parent / "home"), "XDG_STATE_HOME": str(folder.parent / "state")}
-    environment["BROWSER"] = browser
-    command = [sys.executable, "-m", "debate_orchestrator", "serve", "--port", str(port)]
-    command += [] if browser else ["--no-browser"]
-    command += ["--allowed-host", host] if host else []
-    server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
-    try:
-        with within(STARTING):
-            assert server.stdout is not None
-            address = server.stdout.readline().strip()
-        assert re.match(r"http://127\.\d+\.\d+\.\d+:\d+/dashboard/", address), address
-        yield address, server
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(STARTING)
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("watched")]
 
 
 @contextmanager
@@ -102,92 +40,6 @@ def status_of(address: str, **headers: str) -> int:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "debates").mkdir()
-    return tmp_path / "debates"
-
-
-@pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """A folder and the address of its dashboard, for debates that don't disturb one another."""
-    folder = tmp_path_factory.mktemp("dashboard") / "debates"
-    folder.mkdir()
-    with served(folder) as (address, _):
-        yield folder, address
-
-
-@pytest.fixture(autouse=True)
-def watched() -> Iterator[None]:
-    """What is asked of a page may take for ever; not here."""
-    with within(2 * PATIENCE):
-        yield
-
-
-@pytest.fixture
-def context(page: Any) -> Iterator[Any]:  # noqa: F811
-    """A browser without cookies, with what its pages complain about."""
-    fresh = page.context.browser.new_context(viewport={"width": DESKTOP, "height": 844})
-    fresh.said = []
-    fresh.on(
-        "console", lambda message: fresh.said.append(message.text) if message.type in ("error", "warning") else None
-    )
-    fresh.on("weberror", lambda error: fresh.said.append(str(error.error)))
-    yield fresh
-    fresh.close()
-
-
-def fits(window: Any) -> None:
-    """The page is no wider than its window, at the size of a phone and at that of a dashboard."""
-    for width in (PHONE, 1440):
-        window.set_viewport_size({"width": width, "height": 844})
-        assert window.evaluate("document.documentElement.scrollWidth") <= width, window.url
-
-
-def accessible(window: Any) -> None:
-    """Axe finds nothing by day, and by night no colours that can't be told apart: nothing else is different then."""
-    if not AXE.is_file():
-        missing("axe-core is not installed")
-    window.evaluate(AXE.read_text(encoding="utf-8"))
-    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})):
-        window.emulate_media(color_scheme=scheme)
-        options = {"preload": False, "resultTypes": ["violations"], **rules}
-        found = window.evaluate("options => axe.run(document, options)", options)["violations"]
-        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == [], (window.url, scheme)
-
-
-def looked_at(window: Any) -> None:
-    fits(window)
-    accessible(window)
-
-
-def follow(window: Any, link: Any) -> None:
-    """Clicks on a link or a button that leads to another page, and waits until that page has come: a click alone
-    returns while the old page still stands."""
-    with window.expect_navigation():
-        link.click()
-
-
-def fill_in(
-    window: Any, address: str, rounds: str = "1", *, people: Iterable[str] = (), program: str = "", to: str = ""
-) -> None:
-    """Fills in the form of a debate with people in some seats, or a program, up to what the debate takes."""
-    window.goto(address)
-    window.goto(f"{address}new")
-    window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
-    window.locator("[name='rounds']").fill(rounds)
-    for seat in people:
-        window.locator(f"[name='cast.{seat}']").select_option("human")
-    if program:
-        window.locator("[name='positions.a']").fill("A reason is better.")
-        window.locator("[name='positions.b']").fill("A claim is better.")
-        without_rapporteur(window)
-        window.get_by_text("Other models").click()
-    for seat in to:
-        window.locator(f"[name='other.{seat}']").fill(program)
-    follow(window, window.get_by_role("button", name="Next: what it takes"))
 
 
 def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
@@ -256,9 +108,7 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
     with served(folder) as (address, server):
         port = int(re.findall(r":(\d+)/", address)[0])
         window = context.new_page()
-        fill_in(window, address, program=program, to="a")
-        window.get_by_label("I trust it with that").check()
-        window.get_by_role("button", name="Start the debate").click()
+        begin(window, address, program=program, to="a")
         window.locator(".writing", has_text="First").wait_for()
         server.kill()
         server.wait(STARTING)
@@ -274,32 +124,22 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
         assert "First comes a claim" in window.inner_text("#debate")
 
 
-def test_two_people_in_two_browsers(dashboard: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
+def test_two_people_in_two_browsers(dashboard: tuple[Path, str], context: Any, page: Any) -> None:
     """Each takes a seat by a link, one of them on a phone whose page is loaded again: what was typed is still there,
     the turn comes without a click, no draft is left once it is taken, and the report is theirs to read."""
     _, address = dashboard
     window = context.new_page()
-    fill_in(window, address, people="ab")
-    window.get_by_role("button", name="Start the debate").click()
-    window.get_by_role("link", name="Researcher A").wait_for()
+    begin(window, address, people="ab")
     looked_at(window)
-    seats = {
-        name: window.get_by_role("link", name=name).get_attribute("href") for name in ("Researcher A", "Researcher B")
-    }
-    browser = page.context.browser
-    people = {name: browser.new_context(viewport={"width": PHONE, "height": 844}).new_page() for name in seats}
-    for name, person in people.items():
-        person.goto(address.partition("/dashboard/")[0] + seats[name])
-    first = people["Researcher A"]
+    first, second = people = [on_a_phone(page, seat_link(window, f"Researcher {side}")) for side in "AB"]
     first.get_by_label("Your speech").type("A claim alone convinces no one who doubts it, and a reason does. ")
     looked_at(first)
     first.reload()
     assert "A claim alone" in first.get_by_label("Your speech").input_value()
     first.get_by_role("button", name="Hand it in").click()
-    second = people["Researcher B"]
     second.get_by_label("Your speech").fill("A claim can be tested, and a reason only ever sounds good. ")
     second.get_by_role("button", name="Hand it in").click()
-    for person in people.values():
+    for person in people:
         person.get_by_role("link", name="Read the report").click()
         person.wait_for_url("**/report")
         assert person.evaluate("Object.keys(localStorage)") == []
@@ -312,11 +152,9 @@ def test_a_waiting_page_says_whose_turn_it_is(dashboard: tuple[Path, str], conte
     """Also when the turn passes from one person to another while the page is open."""
     _, address = dashboard
     window, judge, speaker = (context.new_page() for _ in range(3))
-    fill_in(window, address, people=("a", "b", "judge"), program="rehearse")  # and no rapporteur
-    window.get_by_role("button", name="Start the debate").click()
-    for person, name in ((judge, "Judge"), (speaker, "Researcher A")):
-        link = window.get_by_role("link", name=name, exact=True).get_attribute("href")
-        person.goto(address.partition("/dashboard/")[0] + link)
+    begin(window, address, people=("a", "b", "judge"), program="rehearse")  # and no rapporteur
+    judge.goto(seat_link(window, "Judge"))
+    speaker.goto(seat_link(window, "Researcher A"))
     judge.get_by_text("it is the turn of Researcher A.").wait_for()
     speaker.get_by_label("Your speech").fill("A claim alone convinces no one who doubts it, and a reason does. ")
     speaker.get_by_role("button", name="Hand it in").click()

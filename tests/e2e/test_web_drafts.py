@@ -7,23 +7,20 @@ from typing import Any
 
 import pytest
 
-from .test_browser import PHONE, page  # noqa: F401
-from .test_web import context, dashboard, fill_in, follow, looked_at, watched  # noqa: F401
+from .window import begin, fill_in, follow, looked_at, on_a_phone, seat_link
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("watched")]
 
 
-def test_a_pause_takes_nothing_that_is_typed(dashboard: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
+def test_a_pause_takes_nothing_that_is_typed(dashboard: tuple[Path, str], context: Any, page: Any) -> None:
     """The page of a person whose debate is paused says so by itself, and shows the turn again when it goes on, with
     what was typed. The page of a debate is not loaded again over a question."""
     _, address = dashboard
     window = context.new_page()
     fill_in(window, address, people="a")
     assert "a person, in a browser" in window.inner_text("main")
-    window.get_by_role("button", name="Start the debate").click()
-    link = window.get_by_role("link", name="Researcher A").get_attribute("href")
-    person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
-    person.goto(address.partition("/dashboard/")[0] + link)
+    follow(window, window.get_by_role("button", name="Start the debate"))
+    person = on_a_phone(page, seat_link(window, "Researcher A"))
     person.get_by_label("Your speech").type("Half of a speech")
     other = context.new_page()
     other.goto(window.url)
@@ -41,17 +38,15 @@ def test_a_pause_takes_nothing_that_is_typed(dashboard: tuple[Path, str], contex
     assert context.said == []
 
 
-def test_a_browser_that_keeps_nothing_loses_no_speech(dashboard: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
+def test_a_browser_that_keeps_nothing_loses_no_speech(dashboard: tuple[Path, str], context: Any, page: Any) -> None:
     """Where its storage is blocked or full, the page says so. What was handed in and was not taken yet, or came too
     late, is on its page alone: a pause, and the next turn, do not load another page over it, until its person asks."""
     _, address = dashboard
     window = context.new_page()
-    fill_in(window, address, people="a")
-    window.get_by_role("button", name="Start the debate").click()
-    link = window.get_by_role("link", name="Researcher A").get_attribute("href")
-    person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
+    begin(window, address, people="a")
+    person = on_a_phone(page, "about:blank")
     person.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
-    person.goto(address.partition("/dashboard/")[0] + link)
+    person.goto(seat_link(window, "Researcher A"))
     person.get_by_label("Your speech").fill("An hour of writing. " * 1500)
     assert "This browser can't keep what you type" in person.inner_text("[data-kept]")
     person.get_by_role("button", name="Hand it in").click()
@@ -78,7 +73,7 @@ SEVERAL = """<!doctype html><script src="/static/page.js" defer></script><form d
 """A form with a choice of one, a choice of several and a text."""
 
 
-def test_choices_are_kept_and_a_second_tab_is_told_of(dashboard: tuple[Path, str], context: Any) -> None:  # noqa: F811
+def test_choices_are_kept_and_a_second_tab_is_told_of(dashboard: tuple[Path, str], context: Any) -> None:
     """What was chosen is there again after a reload. A tab whose draft another tab has replaced says so."""
     server = dashboard[1].partition("/dashboard/")[0]
     context.route("**/several", lambda route: route.fulfill(body=SEVERAL, content_type="text/html"))
@@ -99,18 +94,16 @@ def test_choices_are_kept_and_a_second_tab_is_told_of(dashboard: tuple[Path, str
     assert second.inner_text("[data-kept]") == "Kept."
 
 
-def test_a_draft_that_was_not_handed_in_stays(dashboard: tuple[Path, str], context: Any, page: Any) -> None:  # noqa: F811
+def test_a_draft_that_was_not_handed_in_stays(dashboard: tuple[Path, str], context: Any, page: Any) -> None:
     """Where another device hands in the turn, what was typed here is shown to be copied, until it is removed. So it is
     where it was sent from here too, and came too late."""
     _, address = dashboard
     window = context.new_page()
-    fill_in(window, address, "2", people="a", program="rehearse")
-    window.get_by_role("button", name="Start the debate").click()
-    link = address.partition("/dashboard/")[0] + window.get_by_role("link", name="Researcher A").get_attribute("href")
-    laptop, phone = (page.context.browser.new_context().new_page() for _ in range(2))
+    begin(window, address, "2", people="a", program="rehearse")
+    link = seat_link(window, "Researcher A")
+    laptop, phone = (on_a_phone(page, link) for _ in range(2))
     speech = "A claim alone convinces no one who doubts it, and a reason does. "
     for person in (laptop, phone):
-        person.goto(link)
         person.get_by_label("Your speech").wait_for()
     laptop.get_by_label("Your speech").fill("An hour of writing.")
     phone.get_by_label("Your speech").fill(speech)
@@ -138,7 +131,7 @@ def test_a_draft_that_was_not_handed_in_stays(dashboard: tuple[Path, str], conte
         person.context.close()
 
 
-def test_the_form_of_a_debate_is_kept_until_it_has_begun(dashboard: tuple[Path, str], context: Any) -> None:  # noqa: F811
+def test_the_form_of_a_debate_is_kept_until_it_has_begun(dashboard: tuple[Path, str], context: Any) -> None:
     """A start that the server does not take loses nothing of the form, its choices among it; one that it takes leaves
     nothing of it, and the form of the next debate stays when the page of this one is loaded again."""
     _, address = dashboard

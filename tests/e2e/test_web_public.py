@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 from public_server import served_public
 
-from .test_browser import PATIENCE, PHONE, page  # noqa: F401
-from .test_web import context, folder, held_speaker, let_go, looked_at, watched  # noqa: F401
+from .window import PHONE, held_speaker, let_go, looked_at, on_a_phone
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("watched")]
 
 REHEARSAL = {"offers": {"rehearsal": {"about": "A rehearsal", "cast": {"a": "rehearse", "b": "rehearse"}}}}
 
 
-def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:
     """From the address alone to a debate on one's own topic, its link copied and opened by a friend who has never been
     there, and the report; axe finds nothing, every page fits, and no page complains."""
     with served_public(folder, REHEARSAL) as server:
@@ -34,8 +33,7 @@ def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:  
         window.get_by_role("button", name="Send this page").click()
         window.get_by_text("The address is copied").wait_for()
         link = window.evaluate("navigator.clipboard.readText()")
-        friend = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
-        friend.goto(link)
+        friend = on_a_phone(page, link)
         assert "Should cities ban cars" in friend.inner_text("h1")
         card = friend.locator("meta[property='og:image']").get_attribute("content")
         assert friend.request.get(card).headers["content-type"] == "image/png"
@@ -46,7 +44,7 @@ def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:  
         assert context.said == []
 
 
-def test_by_keyboard_alone(folder: Path, context: Any) -> None:  # noqa: F811
+def test_by_keyboard_alone(folder: Path, context: Any) -> None:
     """Tab and Enter are enough: a topic that asks for more opens the field that it needs, with a sentence beside it."""
     with served_public(folder, {"offers": {"one": {**spoken(folder), "rounds": 1}}}) as server:
         let_go(folder)
@@ -76,7 +74,7 @@ def test_by_keyboard_alone(folder: Path, context: Any) -> None:  # noqa: F811
         assert [said for said in context.said if "422" not in said] == []
 
 
-def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
+def spoken(folder: Path) -> dict[str, Any]:
     """An offer in which a program holds its speeches until it is let go."""
     program = held_speaker(folder)
     settings = {"issues": False, "brief": False, "free": True}
@@ -97,7 +95,7 @@ def seen(window: Any, is_seen: bool) -> None:
     )
 
 
-def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
+def test_waiting_and_watching(folder: Path, context: Any) -> None:
     """A second debate waits, says so, and begins on the page that is open; that of the third says that it is
     next. Words are there before a speech is whole, with a key in the environment too. However many tabs of a browser
     follow a debate, those that are not seen keep none from loading, and each shows what happened when it is seen

@@ -13,13 +13,12 @@ from messages_server import Server
 
 from debate_orchestrator.util import resources
 
-from .test_browser import PHONE, page  # noqa: F401
-from .test_web import context, folder, follow, looked_at, served, watched  # noqa: F401
+from .window import PHONE, follow, looked_at, on_a_phone, served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("watched")]
 
 
-def test_a_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+def test_a_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:
     """From the link of the dashboard to the report: what is missing is shown at the ballot and not above the debate,
     what was typed survives a reload, axe finds nothing, and every page fits."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / "debate-report.journal.jsonl", folder)
@@ -29,8 +28,7 @@ def test_a_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # 
         dashboard.goto(f"{address}debates/debate-report")
         dashboard.get_by_text("Have it reviewed").click()
         link = dashboard.get_by_role("link", name="this link").get_attribute("href")
-        phone = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
-        phone.goto(address.partition("/dashboard/")[0] + link)
+        phone = on_a_phone(page, address.partition("/dashboard/")[0] + link)
         looked_at(phone)
         phone.get_by_label("Your name").fill("Ada")
         phone.get_by_label("I have not").check()
@@ -59,7 +57,7 @@ def test_a_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # 
         phone.context.close()
 
 
-def test_a_tournament_by_its_numbers(folder: Path, context: Any, server: Server) -> None:  # noqa: F811
+def test_a_tournament_by_its_numbers(folder: Path, context: Any, server: Server) -> None:
     """From the list to the leaderboard, from a number to its debates, and from one of these to its report."""
     with ThreadPoolExecutor(1) as pool:  # the browser has the event loop of this thread
         pool.submit(
