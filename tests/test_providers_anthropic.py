@@ -29,6 +29,8 @@ from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
 SETUP = (*STATED, "--output=r.md")
 KEY = "sk-test-0123456789abcdef"
+SPEC = "anthropic:claude-opus-5-5"
+PAUSED: dict[str, Any] = {"text": "First. ", "stop": "pause_turn"}
 
 
 @pytest.fixture
@@ -81,6 +83,7 @@ def test_the_layout_on_the_wire(debate: Run, server: Server) -> None:
     for one in seen:
         assert not {"temperature", "top_p", "top_k", "tool_choice"} & set(one)
         assert one["messages"][-1]["role"] == "user" and one["stream"] is True
+    assert {headers["Accept-Encoding"] for headers in server.headers} == {"identity"}
 
 
 def test_a_cast_names_any_server(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,17 +108,12 @@ def test_a_cast_names_any_server(debate: Run, server: Server, monkeypatch: pytes
 
 def test_search(server: Server) -> None:
     """Where debaters may search, pages are kept with the speech, an answer that pauses is continued, and no
-    citation is ever sent back."""
+    citation is ever sent back. A server that knows no search is asked at once without it, and that is on record."""
     result = {"type": "web_search_result", "url": "https://x/1", "title": "T", "encrypted_content": "e"}
     block = {"type": "web_search_tool_result", "tool_use_id": "t", "content": [result]}
-    cited = {
-        "type": "web_search_result_location",
-        "url": "https://x/1",
-        "title": "T",
-        "cited_text": "so",
-        "encrypted_index": "i",
-    }
-    first = {"text": "First. ", "stop": "pause_turn", "blocks": [block], "citations": [cited]}
+    cited = {"type": "web_search_result_location", "url": "https://x/1", "title": "T"}
+    cited |= {"cited_text": "so", "encrypted_index": "i"}
+    first = PAUSED | {"blocks": [block], "citations": [cited]}
     server.problem = lambda request, n: first if n == 0 else {"text": "Then."}
     reply = ask("anthropic:m", search=True)
 
@@ -127,11 +125,15 @@ def test_search(server: Server) -> None:
     assert [one["type"] for one in resent["content"]] == ["web_search_tool_result", "text"]
     assert "cited_text" not in json.dumps(resent)
 
+    refusal = {"status": 400, "message": "tools.0: web_search is not supported"}
+    server.problem = lambda request, n: refusal if "tools" in request else None
+    assert ask("anthropic:m", search=True).unsupported == ("search",) and len(server.requests) == 4
+
 
 def test_what_came_before_a_pause_is_kept(server: Server) -> None:
     """Where the request that continues with a paused answer fails, the error brings what was answered and paid for.
     A block with NaN is no JSON that a request can have: the next try asks anew."""
-    server.problem = lambda request, n: {"text": "First. ", "stop": "pause_turn"} if n == 0 else {"status": 529}
+    server.problem = lambda request, n: PAUSED if n == 0 else {"status": 529}
     with pytest.raises(TransientError) as raised:
         ask("anthropic:m", search=True)
     partial = raised.value.partial
@@ -139,13 +141,12 @@ def test_what_came_before_a_pause_is_kept(server: Server) -> None:
     assert raised.value.maybe_billed
 
     odd = {"type": "server_tool_use", "input": {"n": float("nan")}}
-    server.problem = lambda request, n: {"text": "First. ", "stop": "pause_turn", "blocks": [odd]}
+    server.problem = lambda request, n: PAUSED | {"blocks": [odd]}
     with pytest.raises(TransientError, match="not plain data"):
         ask("anthropic:m", search=True)
     assert len(server.requests) == 3
 
 
-PAUSED = {"text": "First. ", "stop": "pause_turn"}
 HALF = {"text": "First. ", "after": 3, "then": "error"}
 
 
@@ -171,7 +172,7 @@ def test_what_came_before_an_error_is_on_record(debate: Run, server: Server, fau
 @pytest.mark.parametrize("fault", [{"status": 529}, {"close": True}, {"text": "Half", "after": 2, "then": "drop"}])
 def test_a_paused_answer_is_continued_by_the_next_try(server: Server, fault: dict[str, Any]) -> None:
     """The part before the pause is asked for once and paid for once, however often its continuation fails."""
-    faults = [{"text": "First. ", "stop": "pause_turn"}, fault, fault, {"text": "Then. ", "stop": "pause_turn"}, fault]
+    faults = [PAUSED, fault, fault, {"text": "Then. ", "stop": "pause_turn"}, fault]
     server.problem = lambda request, n: faults[n] if n < len(faults) else {"text": "Last."}
     debate, failures, heard = fold([debates.opened_event()]), list[TransientError](), list[str]()
     provider = make_provider("anthropic:claude-opus-5-5", CurrentState(debate))
@@ -237,15 +238,6 @@ def test_a_call_without_a_connection_is_not_billed(
     assert printed == r"['\U0001f600', '\xf0\x9f\x98\x80']" "\n"
 
 
-def test_a_server_without_search(server: Server) -> None:
-    """A server that knows no search is asked at once without it, and what was lacking is on record."""
-    refusal = {"status": 400, "message": "tools.0: web_search is not supported"}
-    server.problem = lambda request, n: refusal if "tools" in request else None
-
-    assert ask("anthropic:m", search=True).unsupported == ("search",)
-    assert len(server.requests) == 2
-
-
 def test_pieces_are_told_as_they_come(server: Server) -> None:
     """What is heard on the way is, together, the speech; the first piece tells that it has begun."""
     heard: list[str] = []
@@ -260,9 +252,6 @@ def test_no_redirect_is_followed(server: Server) -> None:
         ask("anthropic:m")
 
     assert len(server.requests) == 1
-
-
-SPEC = "anthropic:claude-opus-5-5"
 
 
 def stream_event(kind: str, **fields: Any) -> dict[str, Any]:

@@ -161,17 +161,6 @@ def test_no_answer(sent: bytes) -> None:
         ask(f"openai:x@{server.url}")
 
 
-def test_a_server_without_formats() -> None:
-    """A server that refuses a format is asked without it, at once and from then on, and the replies say so."""
-    refusal = (400, '{"error": {"message": "Provider returned error", "metadata": {"raw": "response_format: no"}}}')
-    with scripted(refusal, chunks(TOLD), chunks(TOLD), chunks(TOLD)) as server:
-        first, plain, second = ask(f"openai:x@{server.url}", SHAPED, PLAIN, SHAPED)
-
-    asked = [body.get("response_format", {}).get("type") for body in server.bodies]
-    assert asked == ["json_schema", "json_object", None, "json_object"]
-    assert first.unsupported == second.unsupported == ("structured output",) and plain.unsupported == ()
-
-
 def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server named by its address gets no key, organization, project or header that is meant for the vendor, only
     the key that is named after it; and nothing is sent on to where it points."""

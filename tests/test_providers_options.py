@@ -72,6 +72,13 @@ def openrouter(body: dict[str, Any]) -> tuple[int, str] | None:
     return None
 
 
+def upstream(body: dict[str, Any]) -> tuple[int, str] | None:
+    """A router that hands on what the server after it said."""
+    if "response_format" in body:
+        return error(400, "Provider returned error", metadata={"raw": "response_format: no"})
+    return None
+
+
 def openai_reasoning(body: dict[str, Any]) -> tuple[int, str] | None:
     """The vendor's newer models after a gateway, which refuse the older field."""
     if "max_tokens" in body:
@@ -114,6 +121,7 @@ def hello(body: dict[str, Any]) -> Answer:
         (vllm_before_limits, 2, {"response_format", "max_tokens"}, ()),
         (gemma, 2, {"response_format", "stream_options", "max_tokens"}, ()),
         (openrouter, 3, {"stream_options", "max_tokens"}, ("structured output",)),
+        (upstream, 3, {"stream_options", "max_tokens"}, ("structured output",)),
         (openai_reasoning, 2, {"response_format", "stream_options", "max_completion_tokens"}, ()),
         (everything, 7, set(), ("limit of tokens", "structured output")),
     ],
