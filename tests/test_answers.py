@@ -37,12 +37,16 @@ def problems(given: dict[str, Any]) -> list[str]:
 
 
 def test_defaults() -> None:
-    """What is not answered is three strict rounds, a first, feedback on, all seats at the host, no cap."""
+    """What is not answered is three strict rounds, a first, feedback on, all seats at the host, no cap. Positions that
+    are auto, or not given, are to be derived."""
     made = settle()
     assert (made.topic, made.positions) == (BASE["topic"], BASE["positions"])
     assert (made.rounds, made.strictness, made.output, made.format) == (3, "strict", "debate-report.md", "adversarial")
     assert (made.first, made.feedback, made.context, made.max_cost, made.one_agent) == ("a", True, (), None, False)
     assert made.cast == {"a": ("host",), "b": ("host",), "judge": ("host",)}
+
+    assert settle(positions="auto").positions == {}
+    assert answers.make_settings({"topic": "x"}, RULES, "x.md").positions == {}
 
 
 def test_a_whole_answers_file() -> None:
@@ -94,11 +98,15 @@ REFUSED: dict[str, list[Any]] = {
 
 def test_what_is_no_answer() -> None:
     """A topic is a sentence that can be seen, of at most a thousand characters; a cap is a number of dollars above
-    nothing that could be reached; material is a list of names; a source is one that there is. Text that can't be
-    written as UTF-8 is refused before anything is made of it."""
+    nothing that could be reached; material is a list of names; a source, a choice, a flag or a path is one that there
+    is. Text that can't be written as UTF-8 is refused before anything is made of it."""
     for key, values in REFUSED.items():
         for value in values:
             assert problems(BASE | {key: value}) == [key], (key, str(value)[:80])
+
+    for key in ["strictness", "first", "output", "feedback", "insist", "one_agent"]:
+        for value in [None, "", [], {}, 7, ["strict"], "\x00"]:
+            assert set(problems(BASE | {key: value})) == {key}, (key, value)
 
 
 @for_each([
@@ -155,13 +163,6 @@ def test_blank_answers_are_one_problem() -> None:
         "strictness: 'stern' is not lenient or strict.",
     ]
     assert refused(RULES, topic=None) == ["topic: this is blank. Try: fill it in."]
-
-
-def test_what_is_no_choice() -> None:
-    """A choice, a flag or a path that is none of its kind is refused by its key, once."""
-    for key in ["strictness", "first", "output", "feedback", "insist", "one_agent"]:
-        for value in [None, "", [], {}, 7, ["strict"], "\x00"]:
-            assert set(problems(BASE | {key: value})) == {key}, (key, value)
 
 
 # Origins
@@ -222,7 +223,8 @@ def refused(made: Format, **given: Any) -> list[str]:
 
 
 def test_what_is_left_open_is_off_unless_asked_for() -> None:
-    """Nothing is mirrored, and no vote is blind or comes after each round, unless the user asks or the format does."""
+    """Nothing is mirrored, and no vote is blind or comes after each round, unless the user asks by true or false, and
+    nothing else, or the format does."""
     made = settled(OPEN)
     assert (made.mirror, made.each_round, made.blind) == (False, False, False)
     numbered = make_format(seats=PLAIN["seats"] | NUMBERED, before=OPEN.before, round=OPEN.round)
@@ -232,9 +234,6 @@ def test_what_is_left_open_is_off_unless_asked_for() -> None:
     assert (settled(would).mirror, settled(would).each_round) == (True, True)
     assert (settled(would, mirror=False).mirror, settled(would, each_round=False).each_round) == (False, False)
 
-
-def test_what_is_left_open_is_true_or_false() -> None:
-    """What a format leaves open is asked for by true or false, and nothing else."""
     for key in ["mirror", "each_round", "blind"]:
         for value in ["yes", 1, None, [], "true"]:
             assert [one.partition(":")[0] for one in refused(OPEN, **{key: value})] == [key], (key, value)
@@ -255,13 +254,19 @@ def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str
 
 
 def test_a_swing_needs_its_blind_vote() -> None:
-    """Where the winner follows from the votes before and after, judges vote before it, and no setting turns that
-    off."""
+    """Where the winner follows from the votes before and after, judges vote before it, and no setting turns that off.
+    In a format without judging the judge's seat is not filled, and can't be; its quorum means nothing."""
     made = OPEN.model_copy(update={"decided_by": "swing"})
     assert settled(made).blind
     assert refused(made, blind=False) == [
         "blind: the winner follows from the votes before and after the debate, so it must be true."
     ]
+
+    silent = settled(SILENT)
+    assert (set(silent.cast), silent.quorum) == ({"a", "b"}, 1)
+    [said] = refused(SILENT, cast={"a": "host", "judge": "host"})
+    assert said.startswith("cast: the format plain has no seat 'judge', only a, b")
+    assert said.endswith("Try: `debate judge` to judge a debate that is over.")
 
 
 @for_each([(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (9, 5)])
@@ -278,15 +283,6 @@ def test_what_is_no_quorum(quorum: Any) -> None:
     """A quorum is from one judge to the whole panel."""
     (said,) = refused(RULES, quorum=quorum, cast={"judge": ["host"] * 3})
     assert "is not a whole number from 1 to the size of the panel." in said
-
-
-def test_without_a_judge_there_is_none_to_cast() -> None:
-    """In a format without judging the judge's seat is not filled, and can't be; its quorum means nothing."""
-    made = settled(SILENT)
-    assert (set(made.cast), made.quorum) == ({"a", "b"}, 1)
-    [said] = refused(SILENT, cast={"a": "host", "judge": "host"})
-    assert said.startswith("cast: the format plain has no seat 'judge', only a, b")
-    assert said.endswith("Try: `debate judge` to judge a debate that is over.")
 
 
 def test_a_clerk_fetches_unless_another_is_named() -> None:
@@ -314,12 +310,6 @@ def test_sides_must_differ() -> None:
     """Positions that are the same but for case, spaces and a full stop are not two sides."""
     [said] = refused(RULES, positions={"a": "Use tabs.", "b": "use  TABS"})
     assert said == "positions: both sides argue 'Use tabs.'. Try: two positions that differ."
-
-
-def test_positions_may_be_left_open() -> None:
-    """Positions that are auto, or not given, are to be derived."""
-    assert settle(positions="auto").positions == {}
-    assert answers.make_settings({"topic": "x"}, RULES, "x.md").positions == {}
 
 
 @for_each([("y", True), ("Yes", True), ("true", True), ("n", False), ("NO", False), ("maybe", "maybe")])

@@ -15,7 +15,7 @@ from test_cli_converse import Person
 
 from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util import resources, yaml
+from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping, to_yaml
 
 J = "debate-report.journal.jsonl"
@@ -46,23 +46,19 @@ def ballot(name: str = "ada", **changes: object) -> str:
 
 
 def test_without_a_terminal_nothing_is_asked(debate: Run, journal: Path) -> None:
-    """In a script the verb names the flags that go without questions, and leaves nothing behind."""
+    """In a script the verb names the flags that go without questions, and leaves nothing behind. A paused debate is
+    refused, with what it waits for."""
     ran = debate("ballot", J, "--as", "ada")
 
     assert ran.code == 2
     assert "asks at a terminal" in ran.err and "--form" in ran.err
     assert not Path("debate-report.ballots").exists()
 
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-1]))
+    ran = debate("ballot", J, "--form")
 
-def test_a_winner_with_fewer_points_is_reported(debate: Run, journal: Path) -> None:
-    """A form whose scores favour the other side than its winner is taken as it is, with a remark."""
-    filled = read_mapping(ballot())
-    filled["rounds"][1]["winner"] = "b"
-    Path("odd.yaml").write_text(to_yaml(filled), encoding="utf-8")
-    ran = debate("ballot", J, "--take", "odd.yaml")
-
-    assert ran.code == 0
-    assert "Round 1: Your scores favour Researcher A, and you name Researcher B the winner." in ran.err
+    assert ran.code == 2 and "not finished (due: final." in ran.err
 
 
 def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
@@ -123,24 +119,10 @@ def test_a_review_at_the_terminal_replaces_none_by_the_link(
     assert read_mapping(f"{folder}/grace.draft.yaml") == {"reviewer": "grace", "before": "b"}
 
 
-def test_check_reads_each_ballot_once(debate: Run, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many reports are compared, the ballots are read once."""
-    debate("ballot", J, "--take", ballot("ada"))
-    for suffix in ("md", "html", "json"):
-        debate("report", J, "--to", f"debate-report.{suffix}")
-    texts_read, load = list[str](), yaml.load_with_lines
-
-    def counted(text: str, *limits: int) -> object:
-        texts_read.append(text)
-        return load(text, *limits)
-
-    monkeypatch.setattr(yaml, "load_with_lines", counted)
-    assert debate("check", J).code == 0
-    assert sum("reviewer: ada" in text for text in texts_read) == 1
-
-
-def test_a_ballot_of_another_journal_is_refused(debate: Run, journal: Path) -> None:
-    """What was cast on something else is not taken; where it lies beside the journal, the report says so."""
+def test_what_is_checked_of_a_form(debate: Run, journal: Path) -> None:
+    """What was cast on something else is not taken; where it lies beside the journal, the report says so. The name on
+    the form and that of the flag must be the same; a form without one takes the flag's. A winner with fewer points is
+    remarked on."""
     path = ballot(journal="f" * 64)
     ran = debate("ballot", J, "--take", path)
     Path("debate-report.ballots").mkdir()
@@ -150,22 +132,18 @@ def test_a_ballot_of_another_journal_is_refused(debate: Run, journal: Path) -> N
     assert ran.code == 2 and "a ballot on another journal" in ran.err
     assert "a ballot on another journal" in Path("debate-report.md").read_text()
 
-
-def test_names_are_one(debate: Run, journal: Path) -> None:
-    """The name on the form and that of the flag must be the same; a form without one takes the flag's."""
     assert debate("ballot", J, "--take", ballot(), "--as", "bob").code == 2
     path = ballot("x", reviewer=None)
     assert debate("ballot", J, "--take", path, "--as", "bob").code == 0
     assert Path("debate-report.ballots/bob.yaml").exists()
 
+    filled = read_mapping(ballot("eve"))
+    filled["rounds"][1]["winner"] = "b"
+    Path("odd.yaml").write_text(to_yaml(filled), encoding="utf-8")
+    ran = debate("ballot", J, "--take", "odd.yaml")
 
-def test_a_debate_that_is_not_over_is_not_reviewed(debate: Run, journal: Path) -> None:
-    """A paused debate is refused, with what it waits for."""
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[:-1]))
-    ran = debate("ballot", J, "--form")
-
-    assert ran.code == 2 and "not finished (due: final." in ran.err
+    assert ran.code == 0
+    assert "Round 1: Your scores favour Researcher A, and you name Researcher B the winner." in ran.err
 
 
 def test_at_a_terminal(person: Person, journal: Path) -> None:

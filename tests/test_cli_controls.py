@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from messages_server import Server, serving
 from viewer import Viewer, watching
 
 from debate_orchestrator.cli.controls import Controls
-from debate_orchestrator.core.events import CallFailed, Event, StructuredReplyGiven
+from debate_orchestrator.core.events import CallFailed, Event, Opened, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import DebateSession, create_debate, drive, seat_providers
@@ -100,27 +100,35 @@ class Keyboard:
     def take_back(self) -> None: ...
 
 
+def driven(opened: Opened, press: Callable[[Controls, Event], None]) -> DebateState:
+    """A debate to its end, at whose terminal keys are pressed after each event."""
+
+    async def hold(session: DebateSession) -> DebateState:
+        controls = Controls(session, None, lambda debate, event: None)
+        controls.begin(Keyboard())  # type: ignore[arg-type]
+
+        def on_event(debate: DebateState, event: Event) -> None:
+            controls.on_event(debate, event)
+            press(controls, event)
+
+        options = RunOptions(on_event=on_event, stop=controls.stop, wait_for_resume=controls.wait_for_resume)
+        await drive(session, seat_providers(session), options)
+        return session.state
+
+    with create_debate(opened, DebateFiles.of_journal(J)) as session:
+        return asyncio.run(hold(session))
+
+
 def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """c holds the debate however early it is pressed: also while the list is still being put on record."""
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
     monkeypatch.setattr(asking, "Asker", lambda: Script("First?\nSecond?"))
 
-    async def hold(session: DebateSession) -> DebateState:
-        controls = Controls(session, None, lambda opened, event: None)
-        controls.begin(Keyboard())  # type: ignore[arg-type]
+    def press(controls: Controls, event: Event) -> None:
+        if isinstance(event, StructuredReplyGiven) and event.turn_id == "start.issues.rapporteur":
+            controls.press("c")
 
-        def pressed_at_once(opened: DebateState, event: Event) -> None:
-            controls.on_event(opened, event)
-            if isinstance(event, StructuredReplyGiven) and event.turn_id == "start.issues.rapporteur":
-                controls.press("c")
-
-        options = RunOptions(on_event=pressed_at_once, stop=controls.stop, wait_for_resume=controls.wait_for_resume)
-        await drive(session, seat_providers(session), options)
-        return session.state
-
-    given = opened_event(rounds=1, issues=True, cast=seats)
-    with create_debate(given, DebateFiles.of_journal(J)) as held:
-        debate = asyncio.run(hold(held))
+    debate = driven(opened_event(rounds=1, issues=True, cast=seats), press)
 
     kinds = [event.kind for event in read(J).events if event.kind in ("issues_changed", "spoke")]
     assert debate.changed_issues is not None and kinds == ["issues_changed", "spoke", "spoke"]
@@ -133,23 +141,13 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(asking, "Asker", lambda: typed.pop(0))
     seats = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
 
-    async def hold(session: DebateSession) -> DebateState:
-        controls = Controls(session, None, lambda opened, event: None)
-        controls.begin(Keyboard())  # type: ignore[arg-type]
+    def press(controls: Controls, event: Event) -> None:
+        if event.kind == "spoke":
+            controls.press("f")
+            if getattr(event, "turn_id", "") == "1.opening.b":
+                asyncio.get_running_loop().call_later(0.2, controls.press, "r")
 
-        def pressed(opened: DebateState, event: Event) -> None:
-            controls.on_event(opened, event)
-            if event.kind == "spoke":
-                controls.press("f")
-                if getattr(event, "turn_id", "") == "1.opening.b":
-                    asyncio.get_running_loop().call_later(0.2, controls.press, "r")
-
-        options = RunOptions(on_event=pressed, stop=controls.stop, wait_for_resume=controls.wait_for_resume)
-        await drive(session, seat_providers(session), options)
-        return session.state
-
-    with create_debate(opened_event(rounds=1, cast=seats), DebateFiles.of_journal(J)) as held:
-        debate = asyncio.run(hold(held))
+    debate = driven(opened_event(rounds=1, cast=seats), press)
 
     kinds = [event.kind for event in read(J).events if event.kind in ("question_asked", "spoke")]
     assert [(event.question, event.to) for event in debate.floor_questions] == [("Is it dear?", ("b",))]

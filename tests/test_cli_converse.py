@@ -76,14 +76,6 @@ class TestAtATerminal:
         assert real.code == 3, real.err  # `cat` writes no decision brief
         assert Path("debate-report.md").exists()
 
-    def test_a_report_is_no_answers_file(self, person: Person) -> None:
-        """A report is refused as one before anything is asked, and stays as it is."""
-        Path("r.md").write_text("# Debate Report\n")
-        ran, shown = person("--answers", "r.md", keys=())
-
-        assert (ran.code, shown, Path("r.md").read_text()) == (2, "", "# Debate Report\n")
-        assert "debate: r.md is a report of a debate, not an answers file." in ran.err
-
     def test_leaving(self, person: Person) -> None:
         """Ctrl-C ends with exit code 130 and the command that goes on; that command does."""
         left, _ = person(keys=(*SETUP[:2], CTRL_C))
@@ -94,19 +86,11 @@ class TestAtATerminal:
         assert "`debate --answers .debate-setup.yaml`" in left.err
         assert ran.code == 0, ran.err
 
-    @pytest.mark.parametrize(
-        ("cast", "setup"),
-        [
-            (
-                "{a: TOUCHES, b: TOUCHES, judge: [TOUCHES, TOUCHES]}",
-                "setup: {topics: [Tabs are better than spaces.]}\n",
-            ),
-        ],
-    )
-    def test_a_rehearsal_of_a_file_calls_none_of_its_models(self, person: Person, cast: str, setup: str) -> None:
+    def test_a_rehearsal_of_a_file_calls_none_of_its_models(self, person: Person) -> None:
         """With --rehearse, stand-ins take the seats that a file fills too; its answers stay the real debate's."""
-        text = f"topic: Tabs are better than spaces.\ncast: {cast}\nrounds: 1\n{setup}"
-        Path("mine.yaml").write_text(text.replace("TOUCHES", "'command:touch marker'"))
+        cast = "{a: TOUCHES, b: TOUCHES, judge: [TOUCHES, TOUCHES]}".replace("TOUCHES", "'command:touch marker'")
+        text = f"topic: Tabs are better than spaces.\ncast: {cast}\nrounds: 1\n"
+        Path("mine.yaml").write_text(f"{text}setup: {{topics: [Tabs are better than spaces.]}}\n")
         ran, shown = person("--rehearse", "--answers", "mine.yaml", keys=("yes", "none", "yes"))
         opened = read("debate-report.rehearsed.journal.jsonl").events[0]
 
@@ -138,32 +122,29 @@ class TestAtATerminal:
         [
             (("--format", "oxbridge"), "format: there is no format 'oxbridge'"),
             (("--answers", "binary.yaml"), "binary.yaml: "),
+            (("--answers", "r.md"), "debate: r.md is a report of a debate, not an answers file."),
         ],
     )
     def test_options_that_will_not_do(self, person: Person, options: tuple[str, ...], problem: str) -> None:
-        """An invalid option ends with exit code 2 before anything is asked."""
+        """An invalid option ends with exit code 2 before anything is asked; a report stays as it is."""
         Path("binary.yaml").write_bytes(b"\xff\x00")
+        Path("r.md").write_text("# Debate Report\n")
         ran, _ = person(*options, keys=())
 
         assert (ran.code, problem in ran.err) == (2, True)
+        assert Path("r.md").read_text() == "# Debate Report\n"
 
 
 class TestWithoutATerminal:
     def test_nothing_is_asked(self, debate: Run) -> None:
-        """Without a terminal, `debate` asks nothing and names what goes without questions."""
-        ran = debate()
+        """Without a terminal, `debate` asks nothing and names what goes without questions. A conversation that was
+        asked for is refused, with the commands that need none."""
+        ran, conversation = debate(), debate("--answers", "a.yaml")
 
-        assert ran.code == 0
+        assert (ran.code, conversation.code) == (0, 2)
         assert "debate run --answers a.yaml" in ran.out and "debate demo" in ran.out
+        assert "`debate run --answers FILE`" in conversation.err and "`debate ask FILE`" in conversation.err
         assert os.listdir() == []
-
-    @pytest.mark.parametrize("options", [("--answers", "a.yaml")])
-    def test_a_conversation_needs_one(self, debate: Run, options: tuple[str, ...]) -> None:
-        """A conversation that was asked for is refused without a terminal, with the commands that need none."""
-        ran = debate(*options)
-
-        assert ran.code == 2
-        assert "`debate run --answers FILE`" in ran.err and "`debate ask FILE`" in ran.err
 
 
 class TestFilesOfOthers:

@@ -26,7 +26,8 @@ def outcome(name: str, script: Any = None, **how: Any) -> dict[str, Any]:
 
 
 def test_scores() -> None:
-    """A debate with scores has a winner, its strength, rounds and totals; what its format has not is null."""
+    """A debate with scores has a winner, its strength, rounds and totals; what its format has not is null. Where judges
+    voted before, it has what each side gained."""
     assert outcome("adversarial") == {
         "winner": "a",
         "strength": "narrow",
@@ -44,9 +45,6 @@ def test_scores() -> None:
         "why_no_winner": None,
     }
 
-
-def test_what_was_held_before() -> None:
-    """What each side gained since the pre-debate votes."""
     script = {"start.blind.judge": {"winner": "b", "probability": 0.6}, "final.verdict.judge": {"winner": "a"}}
     made = outcome("question", script, blind=True)
 

@@ -60,24 +60,17 @@ def test_a_question_reaches_the_next_briefs(opened: Run) -> None:
         ((WHY, "--to", "judge-1"), "one of a, b, judge"),
         ((" ",), "is not a question of 1 to 2,000 characters"),
         (("x" * 2001,), "is not a question of 1 to 2,000 characters"),
+        ((WHY,), "question: it was put to Researcher B before and has not been heard yet."),
     ],
 )
 def test_questions_that_will_not_do(opened: Run, given: tuple[str, ...], said: str) -> None:
-    """A question to a seat that is not there, an empty one and one that is too long are refused; nothing is written."""
+    """A question to a seat that is not there, an empty one, one that is too long, and one that waits to be heard are
+    refused; nothing is written."""
+    assert opened("floor", J, WHY, "--to", "b").code == 0
     before = Path(J).read_bytes()
     ran = opened("floor", J, *given)
     assert (ran.code, Path(J).read_bytes()) == (2, before)
     assert said in ran.err
-
-
-def test_a_question_that_waits_is_not_put_again(opened: Run) -> None:
-    """The same question is refused to a seat that has not heard it yet, and taken by other seats."""
-    opened("floor", J, WHY, "--to", "b")
-    before = Path(J).read_bytes()
-    again = opened("floor", J, WHY)
-    assert (again.code, Path(J).read_bytes()) == (2, before)
-    assert "question: it was put to Researcher B before and has not been heard yet." in again.err
-    assert opened("floor", J, WHY, "--to", "judge").code == 0
 
 
 def test_an_early_end(opened: Run) -> None:

@@ -21,22 +21,20 @@ def mine(here: Path) -> Path:
 # Showing
 
 
-def test_what_an_option_decides_is_shown_with_its_flag(debate: Run) -> None:
-    """A stage that an option leaves out, or asks for, names the flag for that, also where it is one turn."""
-    lines = debate("formats", "adversarial").out.split("\n")
-
-    for turn, flag in (("start.blind.judge", "only with --blind"), ("start.issues.rapporteur", "unless --no-issues")):
-        assert [line for line in lines if line.startswith(f"  {turn} ") and line.endswith(flag)], turn
-
-
 def test_every_shipped_format_is_shown(debate: Run) -> None:
-    """Each shipped format is listed and shown; one in which a vote on each round is an option has the flag for it."""
+    """Each shipped format is listed and shown. A stage that an option leaves out, or asks for, names the flag for that,
+    also where it is one turn."""
     assert debate("formats").out.startswith("adversarial: ")
     names = [listed["name"] for listed in debate("formats", "--json").json["formats"]]
     shown = {name: debate("formats", name) for name in names}
 
     assert {ran.code for ran in shown.values()} == {0}
     assert "only with --each-round" in shown["claim"].out
+
+    lines = debate("formats", "adversarial").out.split("\n")
+
+    for turn, flag in (("start.blind.judge", "only with --blind"), ("start.issues.rapporteur", "unless --no-issues")):
+        assert [line for line in lines if line.startswith(f"  {turn} ") and line.endswith(flag)], turn
 
 
 def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:

@@ -96,14 +96,9 @@ def test_a_topic_in_a_pipe(debate: Run, piped: Callable[[str], None]) -> None:
     assert f"Topic: {TOPIC}" in debate("run", *ONE).err
 
 
-def test_help(debate: Run) -> None:
-    """`debate help` is `debate --help`, and `debate help VERB` that of the verb."""
-    assert debate("help").out == debate("--help").out
-    assert debate("help", "run").out == debate("run", "--help").out
-
-
 def test_one_model_for_every_seat(debate: Run) -> None:
-    """--model fills each seat that no other flag names, in a file of answers too."""
+    """--model fills each seat that no other flag names, in a file of answers too. `debate help` is `debate --help`, and
+    `debate help VERB` that of the verb."""
     ran = debate("run", "--topic", TOPIC, *ONE, "--model", "openai:gpt-5", "--judge", "anthropic:claude-opus-5-5")
     answers = debate("answers", "--model", "command:claude -p")
 
@@ -111,6 +106,9 @@ def test_one_model_for_every_seat(debate: Run) -> None:
     assert f"Cast: {seats}" in ran.err
     assert re.search(r"^Output: (.*)\.rehearsed\.md \(of the real debate: \1\.md\)$", ran.err, re.M)
     assert "cast: command:claude -p" in answers.out and "# cast: {" not in answers.out
+
+    assert debate("help").out == debate("--help").out
+    assert debate("help", "run").out == debate("run", "--help").out
 
 
 def test_the_answers_of_a_rehearsal_are_those_of_the_real_debate(debate: Run) -> None:
@@ -157,13 +155,18 @@ def test_the_newest_debate_is_taken(debate: Run) -> None:
     assert hint in debate("step").err
 
 
-def test_an_empty_journal_is_no_debate(debate: Run) -> None:
-    """What a process left that was killed before its debate began is never the newest debate."""
+def test_an_empty_journal_is_no_debate(debate: Run, here: Path) -> None:
+    """What a process left that was killed before its debate began is never the newest debate. A report that stands
+    alone is reported where its journal is looked for."""
     Path("debate-report.journal.jsonl").touch()
     assert "There is no debate in this folder." in debate("report").err
     debate(TOPIC, *ONE, "--quiet")
     os.utime("debate-report.journal.jsonl", (2e9, 2e9))
     assert "Using debate-report.rehearsed.journal.jsonl, the newest debate" in debate("report").err
+
+    Path("moved.md").write_text("# Debate Report\n", encoding="utf-8")
+    ran = debate("check", "moved.md")
+    assert ran.code == 2 and "its journal moved.journal.jsonl is not there" in ran.err
 
 
 def test_no_debate_here(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,10 +210,3 @@ def test_the_demos(debate: Run) -> None:
     assert "postgres-queue: " in listed.out and "Winner: " in listed.out
     assert "(postgres-queue;" in played.out and "Next: " in played.err
     assert played.out.count("\nRecommendation (") == 1
-
-
-def test_a_report_without_its_journal(debate: Run, here: Path) -> None:
-    """What can be checked is the journal, so a report that stands alone is reported where that is looked for."""
-    Path("moved.md").write_text("# Debate Report\n", encoding="utf-8")
-    ran = debate("check", "moved.md")
-    assert ran.code == 2 and "its journal moved.journal.jsonl is not there" in ran.err

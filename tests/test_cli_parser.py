@@ -85,24 +85,22 @@ def test_an_unknown_verb(debate: Run) -> None:
 
 
 def test_arguments_stand_before_and_after_flags() -> None:
-    """Replies and answers may be named on both sides of a flag."""
+    """Replies and answers may be named on both sides of a flag. The setup conversation and every verb that calls models
+    take the user's permissions, each for itself."""
     assert parse(["step", "j", "x=1", "--json", "y=2"]).given == ["x=1", "y=2"]
     assert parse(["ask", "--wait=3", "f.yaml", "x=1", "--json", "y=2"]).given == ["x=1", "y=2"]
+
+    for verb in ([], ["run"], ["resume", "j"], ["judge", "j"], ["probe"]):
+        permitted, plain = parse([*verb, "--insecure", "--command-env=A", "--command-env=B"]), parse(verb)
+        assert (permitted.insecure, permitted.command_env) == (True, ["A", "B"])
+        assert (plain.insecure, plain.command_env) == (False, None)
+    assert parse(["models", "--insecure"]).insecure
 
 
 @pytest.mark.parametrize("flag", [("--format", "panel"), ("--rehearse",)])
 def test_a_flag_before_the_verb(debate: Run, flag: tuple[str, ...]) -> None:
     """A flag of the setup conversation, or a permission, is not silently lost before a verb."""
     assert f"{flag[0].partition('=')[0]} belongs after the verb" in debate(*flag, "run").err
-
-
-def test_permissions() -> None:
-    """The setup conversation and every verb that calls models take the user's permissions, each for itself."""
-    for verb in ([], ["run"], ["resume", "j"], ["judge", "j"], ["probe"]):
-        permitted, plain = parse([*verb, "--insecure", "--command-env=A", "--command-env=B"]), parse(verb)
-        assert (permitted.insecure, permitted.command_env) == (True, ["A", "B"])
-        assert (plain.insecure, plain.command_env) == (False, None)
-    assert parse(["models", "--insecure"]).insecure
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")

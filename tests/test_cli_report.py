@@ -33,13 +33,23 @@ def finished(debate: Run, answers: Path) -> bytes:
 
 
 def test_report_makes_the_same_again(debate: Run, finished: bytes) -> None:
-    """`report` writes, byte for byte, what the debate wrote; `--to` writes it elsewhere."""
+    """`report` writes, byte for byte, what the debate wrote; `--to` writes it elsewhere. `replay` shows banners,
+    speeches and scores, and makes the same report, without touching the journal."""
     os.remove("report.md")
     ran = debate("report", J)
     debate("report", J, "--to", "copy.md")
 
     assert ran.out.startswith("Debate complete. Report written to report.md. Winner: A (narrow).")
     assert Path("report.md").read_bytes() == finished == Path("copy.md").read_bytes()
+
+    before = Path(J).read_bytes()
+    ran = debate("replay", J, "--to", "again.md")
+
+    assert "--- ROUND 2 OF 2 ---" in ran.out
+    assert "This is what b says in 2.rebuttal.b." in ran.out
+    assert "Scores: A: 7 | B: 6 | Winner: A" in ran.out
+    assert Path("again.md").read_bytes() == finished
+    assert Path(J).read_bytes() == before
 
 
 def test_a_report_is_no_answers_file(debate: Run, finished: bytes) -> None:
@@ -112,18 +122,6 @@ def test_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
     assert played.out.endswith("Debate paused.\n")
 
 
-def test_replay_plays_it_all_again(debate: Run, finished: bytes) -> None:
-    """`replay` shows banners, speeches and scores, and makes the same report, without touching the journal."""
-    before = Path(J).read_bytes()
-    ran = debate("replay", J, "--to", "again.md")
-
-    assert "--- ROUND 2 OF 2 ---" in ran.out
-    assert "This is what b says in 2.rebuttal.b." in ran.out
-    assert "Scores: A: 7 | B: 6 | Winner: A" in ran.out
-    assert Path("again.md").read_bytes() == finished
-    assert Path(J).read_bytes() == before
-
-
 def test_errors_are_json_where_asked(debate: Run) -> None:
     """With --json a mistake is one JSON object on stdout too."""
     ran = debate("check", "missing.jsonl", "--json")
@@ -155,7 +153,8 @@ def reported(debate: Run, answers: Path) -> Run:
 
 
 def test_a_report_as_json(reported: Run) -> None:
-    """`--to X.json` writes JSON, which is written again over itself, and never over other JSON."""
+    """`--to X.json` writes JSON, which is written again over itself, and never over other JSON. Of a report that was
+    changed, `check` says which one and what is the matter, also where it has a new checksum."""
     made = json.loads(Path("report.json").read_text(encoding="utf-8"))
     Path("answers.json").write_text('{\n  "schema": 1,\n  "status": "done"\n}\n')
 
@@ -164,6 +163,17 @@ def test_a_report_as_json(reported: Run) -> None:
     assert json.loads(Path("report.json").read_text(encoding="utf-8")) == made
     assert reported("report", J, "--to", "answers.json").code == 2
     assert Path("answers.json").read_text() == '{\n  "schema": 1,\n  "status": "done"\n}\n'
+
+    data = Path("report.md").read_bytes().replace(b"**Winner:** A", b"**Winner:** B")
+    Path("report.md").write_bytes(data)
+    changed = reported("check", J)
+    Path("report.md").write_bytes(with_new_checksum(data, ".md"))
+    forged = reported("check", J)
+
+    assert (changed.code, forged.code) == (2, 2)
+    assert "report.md: changed after it was written" in changed.out
+    assert "report.md: does not say what the journal says" in forged.out
+    assert "report.json: belongs to this journal" in forged.out
 
 
 def test_all_is_well(reported: Run) -> None:
@@ -236,20 +246,6 @@ def test_each_name_is_shown_as_no_other(reported: Run) -> None:
     os.rename(J, NAMES[-1].replace(".md", ".journal.jsonl"))
     ran = reported("report", NAMES[-1].replace(".md", ".journal.jsonl"))
     assert ran.out.startswith(f"Debate complete. Report written to “{NAMES[-1]}”. Winner: A (narrow).")
-
-
-def test_a_changed_report(reported: Run) -> None:
-    """Exit 2, and the line says which one and what is the matter; a forged one with a new checksum is reported too."""
-    data = Path("report.md").read_bytes().replace(b"**Winner:** A", b"**Winner:** B")
-    Path("report.md").write_bytes(data)
-    changed = reported("check", J)
-    Path("report.md").write_bytes(with_new_checksum(data, ".md"))
-    forged = reported("check", J)
-
-    assert (changed.code, forged.code) == (2, 2)
-    assert "report.md: changed after it was written" in changed.out
-    assert "report.md: does not say what the journal says" in forged.out
-    assert "report.json: belongs to this journal" in forged.out
 
 
 EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")

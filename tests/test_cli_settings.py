@@ -142,7 +142,8 @@ def test_a_variable_is_named_without_its_value(debate: Run) -> None:
 
 
 def test_where_settings_take_effect() -> None:
-    """The table in docs/development.md names every setting once, with a module that reads it."""
+    """The table in docs/development.md names every setting once, with a module that reads it. The table of texts has
+    the settings of the model, in the same order."""
     text = (ROOT / "docs/development.md").read_text(encoding="utf-8")
     table = text[text.index("| setting | read in |") : text.index("### A setting that is asked")]
     rows = re.findall(r"^\| (`.*?) \| `(\S+\.py)`", table, re.MULTILINE)
@@ -158,9 +159,6 @@ def test_where_settings_take_effect() -> None:
             place = rf"(?:debate|state)\.{name}\b" if name in may_change else rf"\bsettings\.{name}\b"
         assert re.search(place, source), (name, module)
 
-
-def test_every_setting_has_its_texts() -> None:
-    """The table of texts has the settings of the model, in the same order."""
     assert [*SETTING_TEXTS] == [*SETTINGS]
 
 

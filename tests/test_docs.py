@@ -133,12 +133,6 @@ def run(line: str, folder: Path) -> str:
     ).stdout
 
 
-@pytest.fixture(scope="module")
-def oxford(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    folder = tmp_path_factory.mktemp("oxford")
-    return folder, followed(folder)
-
-
 def test_every_block_is_a_file_or_commands() -> None:
     """Whatever is on the page in a block is done by these tests: nothing is shown that was not tried."""
     blocks = BLOCK.findall(FORMATS.read_text(encoding="utf-8"))
@@ -147,18 +141,16 @@ def test_every_block_is_a_file_or_commands() -> None:
     assert {kind for kind, _ in blocks} == {"sh", "yaml", "jinja"}
 
 
-def test_the_page_makes_a_format(oxford: tuple[Path, dict[str, str]]) -> None:
-    """Who follows the page has a format without mistakes, with both votes of its audience."""
-    _, printed = oxford
+def test_the_page_makes_a_format(tmp_path: Path) -> None:
+    """Who follows the page has a format without mistakes, with both votes of its audience. Its rehearsal is a whole
+    debate of five members, decided by swing, and has a report, which can be made again when the folder of the format is
+    gone."""
+    printed, folder = followed(tmp_path), tmp_path
 
     shown = printed["debate formats ./oxford"]
     assert "Oxford debate" in shown
     assert "start.ballot.judge" in shown and "final.ballot.judge" in shown
 
-
-def test_the_page_makes_a_debate(oxford: tuple[Path, dict[str, str]]) -> None:
-    """The rehearsal of the page's format is a whole debate of five members, decided by swing, and has a report."""
-    folder, _ = oxford
     debate = fold(read(str(folder / "oxford.rehearsed.journal.jsonl")).events)
     verdict = tally.verdict(debate)
 
@@ -167,10 +159,6 @@ def test_the_page_makes_a_debate(oxford: tuple[Path, dict[str, str]]) -> None:
     assert set(verdict.swing) == {"a", "b"}
     assert (folder / "oxford.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
 
-
-def test_a_debate_outlives_its_format(oxford: tuple[Path, dict[str, str]]) -> None:
-    """The journal has all that it needs: the report can be made again when the folder is gone."""
-    folder, _ = oxford
     (folder / "oxford").rename(folder / "gone")
 
     run("debate report oxford.rehearsed.journal.jsonl --to again.md", folder)
@@ -246,12 +234,10 @@ def test_what_a_report_is_made_from_is_reported() -> None:
 
 
 def test_the_table_has_every_state() -> None:
-    """Each state that `check` may tell has its row, and no other has."""
+    """Each state that `check` may tell has its row, and no other has. The table of forms has every form, and the
+    checksum that the page shows reads like one."""
     assert re.findall(r"^\| `([\w ]+)` \|", REPORTS, re.MULTILINE) == list(get_args(report_files.ReportState))
 
-
-def test_the_forms_are_those_that_there_are() -> None:
-    """The table of forms has every form, and the checksum that the page shows reads like one."""
     shown = next(line for line in REPORTS.split("\n") if line.startswith("    Made by "))
     real = report_files.checksum_sentence(report_model(rounds=1))
     plain = re.compile(r"sha256:[0-9a-f.]*?(?=[,.] )|\d+ lines|\d+\.\d+\.\d+(?=\. )")
@@ -293,7 +279,7 @@ def test_the_commands_run(debate: Run, here: Path) -> None:
 
 
 def test_the_table_has_every_key() -> None:
-    """The page describes each key of a ballot, and no other."""
+    """The page describes each key of a ballot, and no other; thresholds and lengths are reported as they are."""
     table = REVIEWING.partition("| key |")[2].partition("\n\n")[0]
     named = {key for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
     examples = resources.folder("examples")
@@ -301,8 +287,5 @@ def test_the_table_has_every_key() -> None:
 
     assert named == set(asked.shape)
 
-
-def test_its_numbers_are_the_codes() -> None:
-    """Thresholds and lengths are reported as they are."""
     assert f"at most {reviews.MAX_REASON_WORDS} words" in REVIEWING
     assert f"the version of this form: {reviews.VERSION}" in REVIEWING

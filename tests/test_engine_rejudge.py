@@ -77,7 +77,8 @@ def again(
 
 
 def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
-    """Every speech is given again, word for word, however often it was asked for; the new judges alone are asked."""
+    """Every speech is given again, word for word, however often it was asked for; the new judges alone are asked. A
+    refusal is a refusal again, and a concession in words ends the debate again."""
     first, *rest = play_events(rounds=2)
     spoke = next(event for event in rest if isinstance(event, Spoke))
     empty = spoke.reply.model_copy(update={"text": " "})
@@ -89,6 +90,13 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     assert speeches(debate) == speeches(fold(events))
     assert {asked.turn_id.rpartition(".")[2] for asked in speaker.briefs} == {"judge"}
     assert {line.seat for line in costs_of(debate).lines} <= {"judge"}
+
+    debate, _ = again(
+        tmp_path / "refused", play_events(script_of(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2)
+    )
+
+    assert debate.replies["1.opening.b"].kind == "declined"
+    assert tally.conceding_side(debate) == "a"
 
 
 @pytest.mark.parametrize("judges", [NEW, NEW * 3])
@@ -163,16 +171,6 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
     ]
     assert [(one.digest, one.speeches_digest) for one in (earlier_debate, later)] == [(root, root), (head, root)]
     assert (later.judges, later.source, later.speakers) == (NEW, f"new{JOURNAL}", {"a": "host", "b": "host"})
-
-
-def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
-    """A refusal is a refusal again, and a concession in words ends the debate again."""
-    debate, _ = again(
-        tmp_path, play_events(script_of(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2)
-    )
-
-    assert debate.replies["1.opening.b"].kind == "declined"
-    assert tally.conceding_side(debate) == "a"
 
 
 def taken_over(events: list[Event], turns: tuple[str, ...], spec: str) -> list[Event]:
@@ -375,16 +373,6 @@ def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
     assert earlier_debate is not None and len(earlier_debate.judges) == before
 
 
-def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """Whatever a journal is called, it is judged as one, and a transcript in JSON as a transcript."""
-    write_journal(tmp_path / "talk.txt", play_events(rounds=1))
-    (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
-
-    assert rejudge.rejudging_from_file(str(tmp_path / "talk.txt"), NEW).opened.earlier_debate is not None
-    with pytest.raises(BadFile, match=r"talk\.json"):
-        rejudge.rejudging_from_file(str(tmp_path / "talk.json"), NEW)
-
-
 def test_the_opening_is_new() -> None:
     """Seed, nonce and prompts are of today, and neither cap nor the moderator's paid reply is taken along."""
     events = play_events(rounds=1)
@@ -406,7 +394,8 @@ def _paid(events: list[Event]) -> Any:
 
 
 def test_what_can_not_be_judged_so() -> None:
-    """The strictness is one of the format's, a panel has one to nine judges, and the debate is finished."""
+    """The strictness is one of the format's, a panel has one to nine judges, and the debate is finished. Of a
+    transcript every problem is reported at once."""
     finished = entries(play_events(rounds=1))
     assert rejudge.opened_from_journal(finished, "old", NEW, "lenient")[0].settings.strictness == "lenient"
     for judges in ((), ("host",) * 10):
@@ -415,9 +404,16 @@ def test_what_can_not_be_judged_so() -> None:
     with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate step x\.journal\.jsonl`"):
         rejudge.opened_from_journal(entries(play_events(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
 
+    transcript = parse("### A\n\nx\n\n### B\n\ny", "t.md")
+    with pytest.raises(BadSettings) as refused:
+        rejudge.opened_from_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
+
+    assert len(refused.value.problems) == 4
+
 
 def test_where_the_report_goes(tmp_path: Path) -> None:
-    """Beside its source, under the source's name and a number that is free, however often it was judged."""
+    """Beside its source, under the source's name and a number that is free, however often it was judged. Whatever a
+    journal is called, it is judged as one, and a transcript in JSON as a transcript."""
     source = str(tmp_path / f"report{JOURNAL}")
     assert rejudge.output_path(source) == str(tmp_path / "report.judged.md")
 
@@ -425,6 +421,13 @@ def test_where_the_report_goes(tmp_path: Path) -> None:
     names = ("report.md", f"report.judged{JOURNAL}")
     assert {rejudge.output_path(str(tmp_path / name)) for name in names} == {str(tmp_path / "report.judged-2.md")}
     assert rejudge.output_path("talk.md") == "talk.judged.md"
+
+    write_journal(tmp_path / "talk.txt", play_events(rounds=1))
+    (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
+
+    assert rejudge.rejudging_from_file(str(tmp_path / "talk.txt"), NEW).opened.earlier_debate is not None
+    with pytest.raises(BadFile, match=r"talk\.json"):
+        rejudge.rejudging_from_file(str(tmp_path / "talk.json"), NEW)
 
 
 PLAIN = "# Cats?\n\n" + "\n".join(
@@ -446,7 +449,8 @@ def judged_document(text: str, **how: Any) -> tuple[DebateState, str]:
 
 
 def test_a_plain_transcript_is_the_format_as_it_is() -> None:
-    """With one argument of each side in each round, the turns are the format's own; the speeches cost nothing."""
+    """With one argument of each side in each round, the turns are the format's own; the speeches cost nothing. A topic
+    and positions that are given replace what the document says, and what follows from the topic."""
     debate, report = judged_document(PLAIN)
     assert speeches(debate) == [
         (f"{n}.argument.{side}", f"{word} {n}.") for n in (1, 2, 3) for side, word in (("a", "For"), ("b", "Against"))
@@ -460,6 +464,12 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
     assert "Who spoke in it: Researcher A: “Ann”; Researcher B: “Bo”." in report
     assert "## Earlier Verdict" not in report
 
+    positions = {"a": "All cats.", "b": "No."}
+    replacing = {"topic": "Dogs?", "positions": positions}
+    plain, given = (fold(opened(PLAIN, **how)).opened.settings for how in ({}, replacing))
+    assert (plain.topic, plain.positions["b"]) == ("Cats?", 'Another answer to "Cats?"')
+    assert (given.topic, given.positions) == ("Dogs?", positions)
+
 
 def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     """The one ballot is on every speech; names of speakers and private reasoning are in no part of the brief."""
@@ -471,24 +481,6 @@ def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     assert all(f"{word} {n}." in text for n in (1, 2, 3) for word in ("For", "Against"))
     assert not [word for word in ("Ann", "Bo ", "secret") if word in text]
     assert [name for name in loader.load("transcript").rubric.criteria if name not in text] == []
-
-
-def test_topic_and_positions() -> None:
-    """What is given replaces what the document says, and what follows from the topic."""
-    positions = {"a": "All cats.", "b": "No."}
-    replacing = {"topic": "Dogs?", "positions": positions}
-    plain, given = (fold(opened(PLAIN, **how)).opened.settings for how in ({}, replacing))
-    assert (plain.topic, plain.positions["b"]) == ("Cats?", 'Another answer to "Cats?"')
-    assert (given.topic, given.positions) == ("Dogs?", positions)
-
-
-def test_every_error_is_reported_at_once() -> None:
-    """No judge, no topic, an odd strictness and an empty position make four complaints."""
-    transcript = parse("### A\n\nx\n\n### B\n\ny", "t.md")
-    with pytest.raises(BadSettings) as refused:
-        rejudge.opened_from_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
-
-    assert len(refused.value.problems) == 4
 
 
 def test_a_rejudging_names_programs_alone() -> None:

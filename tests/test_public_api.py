@@ -50,14 +50,12 @@ def test_the_examples_run(here: Path) -> None:
 
 
 def test_public_names_are_loaded_on_first_use() -> None:
-    """A public name loads its module; a name that is not there is an AttributeError."""
+    """A public name loads its module; a name that is not there is an AttributeError. The imports for type checkers name
+    what is loaded on first use, and the modules that it is loaded from."""
     assert all(getattr(debate_orchestrator, name) is not None for name in debate_orchestrator.__all__)
     with pytest.raises(AttributeError):
         debate_orchestrator.nothing_of_that_name  # noqa: B018
 
-
-def test_type_checkers_see_the_public_names() -> None:
-    """The imports for type checkers name what is loaded on first use, and the modules that it is loaded from."""
     imports = ast.walk(ast.parse(Path(debate_orchestrator.__file__).read_text("utf-8")))
     typed = {
         alias.asname: one.module

@@ -98,11 +98,15 @@ def test_the_decision_brief_is_the_demos() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    """Every relative link of a page names a file that is there."""
+    """Every relative link of a page names a file that is there, and no page names a machine's folders."""
     for page in PAGES:
         targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
 
         assert [target for target in targets if not (page.parent / target).exists()] == [], page
+
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert [name for name in ("tmp", "root", "home") if f"/{name}/" in text] == [], page
 
 
 def test_the_cost_is_the_estimate() -> None:
@@ -140,10 +144,3 @@ def test_the_journal_can_be_checked_as_the_page_says(here: Path) -> None:
 
     assert code.count("\n") == 3
     exec(compile(code, "docs/journal.md", "exec"), {})  # noqa: S102 - our own page
-
-
-def test_the_project_speaks_of_itself_alone() -> None:
-    """No page names a machine's folders."""
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        assert [name for name in ("tmp", "root", "home") if f"/{name}/" in text] == [], page

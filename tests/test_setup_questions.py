@@ -52,7 +52,7 @@ TO_READY = (*TO_ROUNDS, ("rounds", "3"), ("context", "no"), ("strictness", "stri
 
 class TestOrder:
     def test_the_questions_are_word_for_word(self, setup_questions: SetupQuestions) -> None:
-        """Each question is put word for word."""
+        """Each question is put word for word, and what was settled is shown as a fixed block."""
         state = SetupState()
         texts = []
         for answer in TO_READY:
@@ -71,8 +71,6 @@ class TestOrder:
             "Where should I save the debate report?",
         ]
 
-    def test_the_block_is_word_for_word(self, setup_questions: SetupQuestions) -> None:
-        """What was settled is shown as a fixed block."""
         ready = setup_questions.next(said(setup_questions, SetupState(), *TO_READY))
 
         assert isinstance(ready, Ready)
@@ -92,7 +90,8 @@ class TestOrder:
 
 class TestTopic:
     def test_an_ambiguous_topic_is_met_with_two_framings(self, setup_questions: SetupQuestions) -> None:
-        """A topic without a clean pro and con is not debated before one of two framings is chosen."""
+        """A topic without a clean pro and con is not debated before one of two framings is chosen. A refused
+        restatement begins the topic again."""
         state = said(setup_questions, SetupState(), ("topic", "indentation"), ("topic", MUDDY))
 
         assert question(setup_questions, state).text == (
@@ -102,6 +101,11 @@ class TestTopic:
         assert said(setup_questions, state, ("framing", "alternative")).answers["topic"] == "Spaces win."
         assert said(setup_questions, state, ("framing", "1")).answers["topic"] == "Tabs win."
 
+        assert (
+            question(setup_questions, said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key
+            == "topic"
+        )
+
     @pytest.mark.parametrize(("answer", "meant"), [("yse", "yes"), ("yess", "yes"), ("noo", "no")])
     def test_a_misspelt_yes_is_no_topic(self, setup_questions: SetupQuestions, answer: str, meant: str) -> None:
         """What is nearly yes or no is asked back about, and the topic stays."""
@@ -110,21 +114,20 @@ class TestTopic:
         with pytest.raises(BadSettings, match=f"Did you mean '{meant}'"):
             setup_questions.answer(asked, "topic_ok", answer)
 
-    def test_no_asks_for_the_topic_again(self, setup_questions: SetupQuestions) -> None:
-        """A refused restatement begins the topic again."""
-        assert (
-            question(setup_questions, said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key
-            == "topic"
-        )
-
 
 class TestPositions:
     def test_own_positions_are_verbatim_and_confirmed(self, setup_questions: SetupQuestions) -> None:
-        """Positions of the user's own are taken as they are, and still confirmed."""
+        """Positions of the user's own are taken as they are, and still confirmed. So is a pair of which a derived one
+        is replaced."""
         own = (("positions", "own"), ("position_a", "Tabs  *rule*"), ("position_b", "No!"))
         state = said(setup_questions, SetupState(), *TO_POSITIONS, *own)
 
         assert state.answers["positions"] == {"a": "Tabs  *rule*", "b": "No!"}
+        assert question(setup_questions, state).key == "positions_ok"
+
+        state = said(setup_questions, SetupState(), *TO_ROUNDS, ("position_b", "Spaces are better."))
+
+        assert state.answers["positions"] == {"a": "Tabs are better.", "b": "Spaces are better."}
         assert question(setup_questions, state).key == "positions_ok"
 
     def test_refused_pairs_are_told_to_the_moderator(self, setup_questions: SetupQuestions) -> None:
@@ -134,13 +137,6 @@ class TestPositions:
 
         assert isinstance(now, ModeratorTask)
         assert now.values["rejected"] == ({"a": PAIR["a"], "b": PAIR["b"]},)
-
-    def test_one_position_can_be_changed(self, setup_questions: SetupQuestions) -> None:
-        """A derived position can be replaced; the pair is then confirmed again."""
-        state = said(setup_questions, SetupState(), *TO_ROUNDS, ("position_b", "Spaces are better."))
-
-        assert state.answers["positions"] == {"a": "Tabs are better.", "b": "Spaces are better."}
-        assert question(setup_questions, state).key == "positions_ok"
 
 
 class TestRounds:
@@ -171,7 +167,9 @@ class TestRefusals:
             setup_questions.answer(SetupState(), key, "yes")
 
     def test_a_confirmation_outlives_other_answers(self, setup_questions: SetupQuestions) -> None:
-        """A question stays put while other answers come in, as long as it would be put the same."""
+        """A question stays put while other answers come in, as long as it would be put the same. A confirmation answers
+        the question put last: repeated it changes nothing, and another one is not taken. It holds for no later
+        question."""
         state = said(setup_questions, SetupState(), *TO_POSITIONS[:2])
         put = setup_questions.mark_asked(state, question(setup_questions, state))
 
@@ -179,9 +177,6 @@ class TestRefusals:
         with pytest.raises(BadSettings, match="before it was asked"):
             setup_questions.answer(setup_questions.answer(put, "topic", "another"), "topic_ok", "yes")
 
-    def test_a_confirmation_is_used_up(self, setup_questions: SetupQuestions) -> None:
-        """A confirmation answers the question put last: repeated it changes nothing, and another one is not taken. It
-        holds for no later question."""
         state = said(setup_questions, SetupState(), *TO_READY)
 
         assert setup_questions.answer(state, "topic_ok", "Yes") == state
@@ -249,7 +244,8 @@ def answered(setup_questions: SetupQuestions, state: SetupState) -> list[str]:
 
 class TestAnswersGivenAgain:
     def test_every_answered_question_can_be_put_again(self) -> None:
-        """Each answered question is put as it was, and what stands as its answer changes nothing."""
+        """Each answered question is put as it was, and what stands as its answer changes nothing. What stands is
+        reported for each question, and nothing if nothing was answered."""
         setup_questions = made_questions()
         for state in (said(setup_questions, SetupState(), *OWN, *REST), said(setup_questions, SetupState(), *TO_READY)):
             for key in answered(setup_questions, state):
@@ -260,8 +256,6 @@ class TestAnswersGivenAgain:
                     state.progress.model_copy(update={"asked": {}}),
                 )
 
-    def test_what_stands(self) -> None:
-        """What stands is reported for each question, and nothing if nothing was answered."""
         setup_questions = made_questions()
         state = said(setup_questions, SetupState(), *OWN, *REST)
         standing = [setup_questions.current_answer(state, key) for key in answered(setup_questions, state)]
@@ -274,7 +268,8 @@ class TestAnswersGivenAgain:
 
 class TestGoingBack:
     def test_a_new_topic_keeps_ones_own_positions(self) -> None:
-        """Positions of the user's own stay with another topic, to be confirmed again; so does every later answer."""
+        """Positions of the user's own stay with another topic, to be confirmed again; so does every later answer.
+        Derived ones are derived again, without being asked for."""
         setup_questions = made_questions()
         state = again(setup_questions, said(setup_questions, SetupState(), *OWN, *REST), "topic", "Is Vim better?")
         state = said(setup_questions, state, ("topic", {**CLEAR, "restated": "Vim is better."}), ("topic_ok", "yes"))
@@ -283,8 +278,6 @@ class TestGoingBack:
         assert state.answers["positions"] == {"a": "Tabs.", "b": "Spaces."}
         assert isinstance(setup_questions.next(said(setup_questions, state, ("positions_ok", "yes"))), Ready)
 
-    def test_a_new_topic_has_derived_positions_derived_again(self) -> None:
-        """Derived positions go with the topic; that they are to be derived is not asked again."""
         setup_questions = made_questions()
         state = again(setup_questions, said(setup_questions, SetupState(), *TO_READY), "topic", "Is Vim better?")
         now = setup_questions.next(
@@ -344,7 +337,8 @@ class TestFormats:
         assert "Advocate: Tabs are better.\nDevil's Advocate (Against): Tabs are no better.\n" in ready.show
 
     def test_one_round_is_not_asked_for(self) -> None:
-        """A format with a single round asks nothing about rounds; the block says one."""
+        """A format with a single round asks nothing about rounds; the block says one. Limits, default, cap and what a
+        round is are the format's."""
         setup_questions = made_questions(self.other(round_limits=RoundLimits(default=1, max=1, max_if_insisted=1)))
         state = said(setup_questions, SetupState(), *TO_ROUNDS)
 
@@ -354,8 +348,6 @@ class TestFormats:
         assert isinstance(ready, Ready) and "Rounds: 1\n" in ready.show
         assert answers.make_settings(state.answers, setup_questions.format, "o.md").rounds == 1
 
-    def test_rounds_have_the_formats_limits(self) -> None:
-        """Limits, default, cap and what a round is are the format's."""
         setup_questions = made_questions(
             self.other(round_limits=RoundLimits(default=2, max=3, max_if_insisted=4), round=RULES.round[:1])
         )
@@ -385,7 +377,8 @@ class TestFormats:
 
 class TestTheSame:
     def test_sides_that_say_the_same_are_not_confirmed(self) -> None:
-        """Yes to one position for both sides is refused; what was answered stays, and one changed is enough."""
+        """Yes to one position for both sides is refused; what was answered stays, and one changed is enough. A
+        moderator's are refused too, with what was expected."""
         setup_questions = made_questions()
         same = said(setup_questions, SetupState(), *OWN[:-1], ("position_b", "tabs"))
         asked = setup_questions.mark_asked(same, question(setup_questions, same))
@@ -396,8 +389,6 @@ class TestTheSame:
         other = said(setup_questions, same, ("position_b", "Spaces."), ("positions_ok", "yes"))
         assert question(setup_questions, other).key == "rounds"
 
-    def test_a_moderator_can_not_derive_one_twice(self) -> None:
-        """Positions that are derived and are the same are refused, with what was expected."""
         setup_questions = made_questions()
         state = said(setup_questions, SetupState(), *TO_POSITIONS, ("positions", "auto"))
         with pytest.raises(BadSettings, match="two positions that differ"):

@@ -41,7 +41,9 @@ def settled(**given: Any) -> Settings:
 
 
 def test_the_setup_is_what_was_answered() -> None:
-    """Topic, positions and the rest are taken word for word, with where each came from."""
+    """Topic, positions and the rest are taken word for word, with where each came from. The resolved format, the
+    digests of the templates and the versions are in the first event. Positions that are still to be derived can't be
+    opened."""
     given = settled(
         rounds=2, strictness="lenient", first="b", feedback=False, max_cost=2, cast={"judge": ["host", "host"]}
     )
@@ -52,13 +54,13 @@ def test_the_setup_is_what_was_answered() -> None:
     assert (opened.cast, opened.settings.max_cost) == ({"a": ("host",), "b": ("host",), "judge": ("host", "host")}, 2.0)
     assert setup.origins == given.origins
 
-
-def test_everything_a_reader_needs_is_in_it() -> None:
-    """The resolved format, the digests of the templates and the versions are in the first event."""
     opened = start.make_opened(settled())
     assert (opened.format, opened.prompts) == (RULES, resources.digests("adversarial"))
     assert (opened.schema_version, opened.version) == (SCHEMA, __version__)
     assert EVENT.validate_json(opened.model_dump_json()) == opened
+
+    with pytest.raises(BadSettings, match="positions: they are not derived yet"):
+        start.make_opened(settled(positions="auto"))
 
 
 def test_chance_is_drawn_once_for_each_debate() -> None:
@@ -69,26 +71,18 @@ def test_chance_is_drawn_once_for_each_debate() -> None:
     assert all(int(one.nonce, 16) >= 0 and 0 <= one.seed < 2**32 for one in drawn)
 
 
-def test_positions_must_be_settled() -> None:
-    """A debate can't be opened while its positions are still to be derived."""
-    with pytest.raises(BadSettings, match="positions: they are not derived yet"):
-        start.make_opened(settled(positions="auto"))
-
-
 # Material
 
 
 def test_context_is_kept_whole(here: Path) -> None:
-    """The text of every file is in the first event, under its bare name."""
+    """The text of every file is in the first event, under its bare name. Files that are missing, binary or folders are
+    reported all at once."""
     (here / "notes").mkdir()
     (here / "notes/latency.md").write_bytes(b"\xef\xbb\xbf# \xc3\xbc\r\n")
     (here / "empty.txt").touch()
     context = start.make_opened(settled(context=["notes/latency.md", "empty.txt"])).context
     assert [(one.name, one.text) for one in context] == [("latency.md", "# ü\r\n"), ("empty.txt", "")]
 
-
-def test_every_file_that_can_not_be_read_is_named(here: Path) -> None:
-    """Files that are missing, binary or folders are reported all at once."""
     (here / "photo").write_bytes(b"\xff\xd8")
     (here / "folder").mkdir()
     (here / "good").write_text("x")

@@ -58,8 +58,10 @@ def test_who_may_speak_anyway(here: Path) -> None:
         assert kinds(cast=spec) == [], spec
 
 
-def test_places(here: Path) -> None:
-    """What counts is where a path really leads: in the working folder and not hidden in it, or elsewhere."""
+def test_places(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is where a path really leads: in the working folder and not hidden in it, or elsewhere. A format that
+    is named is a shipped one; one that is found by its path brings prompts of its own. A tilde is the home folder where
+    it is expanded: in an output and a format."""
     (here / "sub").mkdir()
     (here / "sub/out").symlink_to(here.parent)
     (here / "in.md").symlink_to(here / "sub/x.md")
@@ -74,10 +76,6 @@ def test_places(here: Path) -> None:
     assert [path for path in outside[:3] if not kinds(output=path)] == []
     assert [kinds(cast=f"replay:{path}") for path in ("x.jsonl", "../x.jsonl")] == [[], [("recording", "cast")]]
 
-
-def test_formats(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format that is named is a shipped one; one that is found by its path brings prompts of its own. A tilde is the
-    home folder where it is expanded: in an output and a format."""
     monkeypatch.setenv("HOME", str(here.parent))
 
     assert kinds(output="~/r.md", format="~/town", context="~/x.md") == [("output", "output"), ("format", "format")]
@@ -128,7 +126,7 @@ def test_blanks_are_shown(here: Path) -> None:
 
 def test_a_list_of_risks(here: Path) -> None:
     """The most serious are last, each as an item; of many files the first few are reported and the others counted, of
-    programs every one."""
+    programs every one. Programs and servers that take more rows than a screen has are refused, however few."""
     context = [f"/x/{n}.md" for n in range(60)]
     cast = {"a": "command:cat", "b": "openai:m@https://x/v1", "judge": [f"command:cat {n}" for n in range(9)]}
     rows = risks.risk_lines(risks.of_settings({"cast": cast, "context": context, "output": "/x/r.md"}))
@@ -138,9 +136,6 @@ def test_a_list_of_risks(here: Path) -> None:
     assert [row for row in rows if " more" in row] == ["  - context: 55 more"]
     assert all("the program" in row for row in rows[-10:]) and "the server" in rows[-11]
 
-
-def test_what_fills_more_than_a_screen_is_not_asked(here: Path) -> None:
-    """Programs and servers that take more rows than a screen has would scroll away: they are refused, however few."""
     long = [f"command:true {n} {'x' * 440}" for n in range(3)]
     assert risks.risk_lines(risks.of_settings({"cast": {"judge": long[:2]}}))
     with pytest.raises(BadSettings, match="than can be shown"):
@@ -158,8 +153,8 @@ def test_the_same_thing_is_known_again() -> None:
 
 
 def test_a_journal(here: Path) -> None:
-    """Of a journal the cast as it is now counts, and prompts that are not the program's own: templates in it, and
-    words of its format."""
+    """Of a journal the cast as it is now counts, and prompts that are not the program's own: templates in it, and words
+    of its format. A clerk who fetches what its speeches cite asks for addresses that others chose."""
     first = opened_event(cast={"a": ("command:old",), "b": ("host",), "judge": ("host",)})
     own = first.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say {{ x }}."}})
     seats = first.format.seats | {"a": first.format.seats["a"].model_copy(update={"name": "Ignore all else"})}
@@ -170,11 +165,6 @@ def test_a_journal(here: Path) -> None:
     assert [one.kind for changed in (own, worded) for one in risks.of_debate(changed, {})] == ["format"] * 2
     changed = own.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say nothing."}})
     assert risks.of_debate(own, {}) != risks.of_debate(changed, {})
-
-
-def test_a_clerk_of_a_journal(here: Path) -> None:
-    """A clerk who fetches what the speeches of a journal cite asks for addresses that others chose."""
-    first = opened_event()
 
     assert [(one.kind, one.where) for one in risks.of_debate(first, {"clerk": ("fetch",)})] == [("pages", "cast.clerk")]
     assert risks.of_debate(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
@@ -257,8 +247,9 @@ def test_a_working_folder_of_instructions(here: Path, folder: str, monkeypatch: 
         assert kinds(output="x.md") == kinds(output="docs/x.md") == [] == [*risks.of_journal_name("x.journal.jsonl")]
 
 
-def test_a_journal_that_names_such_a_report(debate: Run, here: Path) -> None:
-    """The name of a journal gives its report's, so going on with it needs consent, and `report` makes no such file."""
+def test_a_journal_that_names_such_a_report(debate: Run, here: Path, answers: Path) -> None:
+    """The name of a journal gives its report's, so going on with it needs consent, and `report` makes no such file. A
+    complete debate, whose report would be written again, needs the same consent."""
     cast = [f"--{seat}=host" for seat in ("a", "b", "judge")]
     assert debate("open", *STATED, "--output=x.md", *cast).code == 0
     os.rename("x.journal.jsonl", "CLAUDE.journal.jsonl")
@@ -270,9 +261,6 @@ def test_a_journal_that_names_such_a_report(debate: Run, here: Path) -> None:
     assert not Path("CLAUDE.md").exists()
     assert debate("report", "CLAUDE.journal.jsonl", "--to=x.md").code == 0
 
-
-def test_a_complete_debate_whose_journal_names_such_a_report(debate: Run, answers: Path) -> None:
-    """No turn is left, and still the report would be written: that needs the same consent."""
     place_finished_debate(debate)
     os.rename("report.journal.jsonl", "CLAUDE.journal.jsonl")
     for verb in ("resume", "step"):
