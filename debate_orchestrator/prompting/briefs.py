@@ -40,7 +40,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.forms import empty_form
 from debate_orchestrator.prompting.json_object import without_reasoning_around
-from debate_orchestrator.prompting.reply_code import ReplyCode, with_any_code, with_code
+from debate_orchestrator.prompting.reply_code import ReplyCode, with_code
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import first_few
 from debate_orchestrator.util.numbers import percent
@@ -97,7 +97,7 @@ class Brief(FrozenModel):
         """The schema of the reply without this turn's code, for an API that puts it before what it caches."""
         if self.json_schema is None or self.code is None:
             return self.json_schema
-        return with_any_code(self.json_schema, self.code)
+        return with_code(self.json_schema, self.code, any_text=True)
 
 
 def brief(debate: DebateState, turn: Turn, rejected: Rejected | None = None, code: ReplyCode | None = None) -> Brief:

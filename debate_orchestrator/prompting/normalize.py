@@ -81,8 +81,8 @@ def normalize(
     """A reply of this shape, normalized, as a copy."""
     normalizer = _Normalizer(shape_context, side_words)
     data = normalizer.object(shape, value, "")
-    more = normalizer.change_count - len(normalizer.changes)
-    changes = [*normalizer.changes, *([f"and {more} more changes"] if more else [])]
+    changes, more = normalizer.changes[:MAX_CHANGES], len(normalizer.changes) - MAX_CHANGES
+    changes += [f"and {more} more changes"] if more > 0 else []
     return NormalizedReply(data, changes, normalizer.short_words)
 
 
@@ -112,16 +112,12 @@ class _Normalizer:
         self.shape_context, self.meanings = shape_context, side_words.meanings
         self.short, self.positions = frozenset(side_words.short), frozenset(side_words.positions)
         self.changes: list[str] = []
-        """The first of the changes, a line each."""
-        self.change_count = 0
         self.short_words: list[tuple[str, str, str]] = []
 
     def note(self, where: str, what: str, *values: Any) -> None:
-        """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
-        self.change_count += 1
-        if len(self.changes) < MAX_CHANGES:
-            quoted = ("null" if value is None else short_repr(value) for value in values)
-            self.changes.append(f"{where or 'the reply'}: {what.format(*quoted)}")
+        """Notes a change; `what` has braces for the values."""
+        quoted = ("null" if value is None else short_repr(value) for value in values)
+        self.changes.append(f"{where or 'the reply'}: {what.format(*quoted)}")
 
     def object(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
         if not isinstance(value, dict):

@@ -113,19 +113,11 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 
 
-def with_code(schema: Mapping[str, Any], code: ReplyCode) -> dict[str, Any]:
-    """The JSON Schema of a reply with the code of a turn as its first and its last field."""
-    return _with_fields(schema, code, {"type": "string", "enum": [code.text]})
-
-
-def with_any_code(schema: Mapping[str, Any], code: ReplyCode) -> dict[str, Any]:
-    """A schema that has the code of a turn, with any text for it, so that all turns of a kind have the same."""
-    return _with_fields(schema, code, {"type": "string", "description": _ABOUT})
-
-
-def _with_fields(schema: Mapping[str, Any], code: ReplyCode, field: dict[str, Any]) -> dict[str, Any]:
-    code_fields = {code.field: field, code.end_field: field}
-    properties = {code.field: field, **schema["properties"]} | code_fields
+def with_code(schema: Mapping[str, Any], code: ReplyCode, *, any_text: bool = False) -> dict[str, Any]:
+    """The JSON Schema of a reply with the code of a turn as its first and its last field; with `any_text`, with any
+    text for it, so that all turns of a kind have the same."""
+    field = {"type": "string"} | ({"description": _ABOUT} if any_text else {"enum": [code.text]})
+    properties = {code.field: field, **schema["properties"]} | {code.field: field, code.end_field: field}
     return {**schema, "properties": properties, "required": list(properties)}
 
 
