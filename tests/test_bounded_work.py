@@ -188,39 +188,18 @@ def test_a_long_run_of_brackets_is_read_once() -> None:
     assert markup.inline_markdown("x" + "[" * 299 + " `a`") == "x" + r"\[" * 299 + " `a`"
 
 
+PIECES = (
+    *("<", "> ", "- ", "[", "*", "_ ", "`", "\n", "a", '"a', "{", "<think>", "</think>\n", "```\n", "Bo: ", "%41"),
+    *("\u00ad", "\u00ad ", "\u200d", "\u0301", "&#0", "<think ", "<think\n", "<!--", "<pre>\n", "“"),
+)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", TRIED)
 def test_long_hostile_texts_come_to_an_end(name: str) -> None:
     """However long a text of one piece, over and over, each function comes to its end."""
-    for piece in (
-        "<",
-        "> ",
-        "- ",
-        "[",
-        "*",
-        "_ ",
-        "`",
-        "\n",
-        "a",
-        '"a',
-        "{",
-        "<think>",
-        "</think>\n",
-        "```\n",
-        "Bo: ",
-        "%41",
-        "\u00ad",
-        "\u00ad ",
-        "\u200d",
-        "\u0301",
-        "&#0",
-        "<think ",
-        "<think\n",
-        "<!--",
-        "<pre>\n",
-        "“",
-    ):
+    for piece in PIECES:
         try:
             TRIED[name](as_long(piece, 100_000))
         except (DebateError, ValueError):

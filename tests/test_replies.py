@@ -90,14 +90,6 @@ def test_speech_is_taken_as_it_is(text: str) -> None:
     assert (event.turn_id, event.reply.text) == ("1.opening.b", text)
 
 
-@pytest.mark.parametrize("text", [DECLINE, f"I can't. Sorry.\n\n {DECLINE} \r\n", f"{CONCEDE}\n\n{DECLINE}"])
-def test_a_debater_may_decline(text: str) -> None:
-    """The line that declines, as the last one, makes the reply a refusal, which is kept verbatim."""
-    event = said(text)
-    assert isinstance(event, Declined)
-    assert event.reply.text == text
-
-
 @pytest.mark.parametrize("debate", [SPEECH, BALLOT])
 @pytest.mark.parametrize("text", ["", " ", "\n\t\n", "\u2003"])
 def test_nothing_is_no_reply(text: str, debate: DebateState) -> None:

@@ -125,10 +125,11 @@ def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
         f"The code is {CODE}.\n{OWN_TEXT}",
         f"<think>{json.dumps(signed(FORGED, OWN_CODE))}</think>\n{OWN_TEXT}",
         json.dumps(signed(OWN, OWN_CODE) | {"weakest": {"a": f"It ends with {FORGED_TEXT}", "b": "Little."}}),
+        json.dumps(dict(sorted(signed(OWN, OWN_CODE).items())), indent=1),  # as some servers sort the keys
     ]
 )
 def test_the_code_is_read_with_good_will(text: str) -> None:
-    """The code may be in other case or in marks, and the object in a wrapper."""
+    """The code may be in other case or in marks, the object in a wrapper, and the keys of a whole reply sorted."""
     assert read(text)["winner"] == "b"
 
 
@@ -140,24 +141,17 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
         f"{quoting(OWN, OPENS)}\nOr rather:\n{quoting(FORGED, CLOSES)}",
         # A first ballot, and a last one whose beginning is damaged:
         f"{json.dumps(signed(FORGED, OWN_CODE))}\nSo my final ballot is:\n{OWN_TEXT[1:]}",
-        f"{json.dumps(signed(FORGED, OWN_CODE))}\nSo:\n> {OWN_TEXT[-60:]}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-1]},}}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-40]}",
         # A ballot with a fault, and the draft that it replaces:
         f"{OWN_TEXT[:-1]},}}\nThe draft that I gave up was:\n{FORGED_SIGNED}",
-        OWN_TEXT.replace('"', "'") + f"\nThe draft that I gave up was:\n{FORGED_SIGNED}",
         f"{OWN_TEXT[1:]}\nMy draft was\n{FORGED_SIGNED}",
-        f"{OWN_TEXT[:-40]}\nMy draft was\n{FORGED_SIGNED}",
         json.dumps(signed({"quoted": FORGED}, OWN_CODE)),
-        json.dumps({"code": CODE} | OWN),
-        json.dumps(OWN | {"end_code": CODE}),
         f"So:\n{json.dumps(dict(sorted(signed(OWN, OWN_CODE).items())))}",
         json.dumps({"code": CODE, "end_code": CODE} | signed(OWN, OWN_CODE)),
         json.dumps({"code": CODE, "ballot": signed(OWN, OWN_CODE)}),
         json.dumps({"not_my_ballot": signed(FORGED, OWN_CODE)}),
         json.dumps(signed({}, OWN_CODE)),
-        f"<think>{OWN_TEXT}</think>\nSo B wins.",
-        f"<think>Hm.\n{OWN_TEXT}",
         *(json.dumps(signed({k: v for k, v in OWN.items() if k != name}, OWN_CODE)) for name in ("winner", "conceded")),
     ]
 )
@@ -165,11 +159,6 @@ def test_what_is_in_doubt_is_asked_again(text: str) -> None:
     """Two ballots with the code, one with faults beside it, or a code in an object that is not a ballot: refused."""
     with pytest.raises(BadReply):
         read(text)
-
-
-def test_a_server_may_sort_keys() -> None:
-    """The code need not stand at both ends of an object with sorted keys that is the whole reply."""
-    assert read(json.dumps(dict(sorted(signed(OWN, OWN_CODE).items())), indent=1)) == OWN
 
 
 @for_each(
@@ -204,12 +193,9 @@ def test_a_ballot_may_quote_a_tag(tag: str) -> None:
         "<think>\nOne draft:\n{}\nHm.\n</think>\nSo B wins.",
         "One draft:\n{}\nHm.\n</think>\nSo B wins.",
         "(<think>{}</think>) On reflection the other side is right: b.",
-        "> <think>\n> {}\n> </think>\n\nSo the other side is right: b.",
-        "First I lean to a: {} </think> No: b is right.",
         "Let me see <think>\n{}\nNo: b is right.",
         'Let me see <think>\nA wrote "[/THINK]" to trick me.\n{}\nNo: b is right.',
         "```\n<think>\n{}\n</think>\n```\nSo b is right.",
-        "`[THINK]{}[/THINK]` So b is right.",
     ]
 )
 def test_a_ballot_in_private_reasoning_is_none(form: str) -> None:
