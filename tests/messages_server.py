@@ -319,10 +319,14 @@ def chaotic(share: float, seed: int) -> FaultFor:
     return lambda request, n: chance.choice(faults) if chance.random() < share else None
 
 
-def main(first_byte: str = "0", whole: str = "0", share: str = "0", seed: str = "0") -> None:
+def main(
+    first_byte: str = "0", whole: str = "0", share: str = "0", seed: str = "0", between: str = "0", piece: str = "40"
+) -> None:
     """Serves until standard input ends; then prints how many requests came and how many were answered."""
     server = Server(float(first_byte), float(whole))
     server.problem = chaotic(float(share), int(seed))
+    server.piece = int(piece)
+    server.between = lambda request: float(between)
     with serving(server):
         print(server.url, flush=True)
         sys.stdin.read()

@@ -94,17 +94,7 @@ def statuses(run: TournamentRun) -> list[str]:
 
 
 COLUMNS = ("id", "when", "topic", "category", "pro", "con", "first", "judge", "winner")
-MAP = {
-    "debate": "id",
-    "created": "when",
-    "topic": "topic",
-    "category": "category",
-    "pro": "pro",
-    "con": "con",
-    "first": "first",
-    "judge": "judge",
-    "winner": "winner",
-}
+MAP = {"debate": "id", "created": "when", **{name: name for name in COLUMNS[2:]}}
 
 
 def row(debate: str, pro: str, con: str, winner: str, judge: str = "j1", **more: Any) -> dict[str, Any]:

@@ -10,25 +10,27 @@ only they can read. Everything else is the engine. The table is that of docs/jud
 from __future__ import annotations
 
 import json
-import math
 import random
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from core import folding
+
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.storage.journal_lines import SCHEMA
+from debate_orchestrator.util.numbers import wilson_interval
 
 DEBATES, SEED = 200, 7
 MARGIN, BIAS, NOISE = 1.0, 1.5, 0.7
@@ -82,26 +84,8 @@ def debated(
 ) -> DebateState:
     """A debate of sides of that quality and length, judged by judges of that bias."""
     biases = setting.judges(bias)
-    setup = Settings(
-        cast={"a": ("host",), "b": ("host",), "judge": ("host",) * len(biases)},
-        topic="Whether it is so.",
-        positions={"a": "It is so.", "b": "It is not so."},
-        rounds=1,
-        strictness="lenient",
-        first=first,
-        mirror=setting.mirror,
-        quorum=len(biases) // 2 + 1,
-    )
-    opened = Opened(
-        schema_version=SCHEMA,
-        version="0",
-        settings=setup,
-        format=loader.load("panel"),
-        prompts={},
-        seed=0,
-        nonce="0" * 16,
-    )
-    debate = fold([opened])
+    terms = {"strictness": "lenient", "first": first, "mirror": setting.mirror, "quorum": len(biases) // 2 + 1}
+    debate = fold([folding.opened(1, len(biases), rules=loader.load("panel"), **terms)])
     while due := debate.due:
         for turn in due:
             if turn.judging:
@@ -175,14 +159,6 @@ def _ahead(verdict: Verdict, side: str) -> float:
     return float(verdict.totals[side] - verdict.totals[other])
 
 
-def wilson(share: float, n: float) -> tuple[float, float]:
-    """The 95 % interval of a share of n."""
-    z = 1.96
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
 HEADS = (
     "bias of the judges",
     "judged by",
@@ -201,7 +177,8 @@ def main(debates: int) -> None:
             if name == "none" and setting.name.endswith("each bias"):
                 continue
             one = outcome(name, setting, debates)
-            shares = [(share, *wilson(share, debates / 2)) for share in one[:2]]
+            half = debates // 2
+            shares = [(share, *wilson_interval(round(share * half), half)) for share in one[:2]]
             formatted = [f"{share:.0%} ({low:.0%} to {high:.0%})" for share, low, high in shares]
             flips = "" if one.flips is None else f"{one.flips:.0%}"
             cells = [name, setting.name, *formatted, f"{one.undecided:.0%}", flips, f"{one.shift:+.2f}"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,18 +21,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from overhead import line, table
+from overhead import server as models
 from public_server import Served, ask, events, served_public, start, watch
 
 _MODEL = "anthropic:claude-haiku-4-5"
-_MODELS = """
-import sys, messages_server as m
-server = m.Server()
-server.piece = 10
-server.between = lambda request: float(sys.argv[1])
-with m.serving(server):
-    print(server.url, flush=True)
-    sys.stdin.read()
-"""
 _SEATS = dict.fromkeys(("a", "b", "judge"), _MODEL)
 SITE: dict[str, Any] = {
     "offers": {"one": {"about": "x", "cast": _SEATS, "max_cost": 5.0, "rounds": 2, "issues": False, "brief": False}},
@@ -44,23 +35,14 @@ SITE: dict[str, Any] = {
 
 
 @contextmanager
-def models(between: float) -> Iterator[str]:
-    """The address of a server that writes a piece of an answer after so many seconds each."""
-    command = [sys.executable, "-c", _MODELS, str(between)]
-    folder = Path(__file__).parent.parent
-    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stdin is not None
-        yield process.stdout.readline().strip()
-        process.stdin.close()
-
-
-@contextmanager
 def site(between: float) -> Iterator[Served]:
-    """A site whose models write at such a pace."""
-    with models(between) as url, tempfile.TemporaryDirectory() as folder:
-        environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-of-a-benchmark"}
-        with served_public(Path(folder), SITE, **environment) as server:
-            yield server
+    """A site whose models write a piece of an answer after so many seconds each."""
+    with (
+        models(0, 0, 0, 0, between, 10),
+        tempfile.TemporaryDirectory() as folder,
+        served_public(Path(folder), SITE, ANTHROPIC_API_KEY="sk-of-a-benchmark") as served,
+    ):
+        yield served
 
 
 def visitor(number: int) -> str:
