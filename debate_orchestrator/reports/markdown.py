@@ -17,7 +17,7 @@ from debate_orchestrator.reports import compare, markup, report_sections, verdic
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Span
+from debate_orchestrator.reports.rich_text import FieldPart, Passage, Phrase, PhraseTable, Span
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
 
@@ -242,6 +242,15 @@ class MarkdownWriter:
         if part.kind == "list":
             words = "\n".join(f"> - {self.line(item)}" for item in part.items)
         return f"{title}\n\n{words}" if title else words
+
+    def passages(self, passages: Iterable[Passage]) -> Markup:
+        blocks: list[str] = []
+        for passage in passages:
+            blocks += [markup.escaped(f"{passage.title}:")] if passage.title else []
+            blocks += [self.table(passage.table)] if passage.table else []
+            blocks += [self.items(passage.items)] if passage.items else []
+            blocks += map(self.line, passage.sentences)
+        return Markup("\n\n".join(blocks))
 
     def items(self, phrases: Iterable[Phrase]) -> Markup:
         return Markup("\n".join(f"- {self.line(item)}" for item in phrases))

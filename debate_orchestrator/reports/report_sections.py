@@ -12,15 +12,18 @@ from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.verdict import Vote, decided_votes, is_one_judge
 from debate_orchestrator.core.visible_text import Quote, quote_finding
 from debate_orchestrator.reports import decision_brief, provenance, reviewers, verdict_text, wording
-from debate_orchestrator.reports.citations import VERIFIED, Citation
+from debate_orchestrator.reports.citations import VERIFIED, Citation, EvidenceReport
 from debate_orchestrator.reports.decision_brief import IssueReport
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.parts import CostRow, TurnReport
+from debate_orchestrator.reports.parts import CostRow, CostsReport, TurnReport
+from debate_orchestrator.reports.reviewers import NOTE, ReviewerReport
 from debate_orchestrator.reports.rich_text import (
     FieldPart,
     FieldText,
+    Passage,
     Phrase,
     PhraseTable,
+    Section,
     Span,
     address,
     cite,
@@ -72,6 +75,9 @@ class Writer(Protocol):
 
     def items(self, phrases: Iterable[Phrase]) -> str:
         """Lines as a list."""
+
+    def passages(self, passages: Iterable[Passage]) -> str:
+        """The parts of a section."""
 
     def field_items(self, parts: Iterable[FieldPart]) -> str | Sequence[str]:
         """The fields of a judge's reply, as the items of a list."""
@@ -125,12 +131,8 @@ def _decision_values(report: ReportModel, fields: FieldText) -> dict[str, Any]:
         "argued_better": verdict_text.who_argued_better(report),
         "remarks": verdict_text.remarks(report),
         "strength_rule": verdict_text.strength_rule(report),
-        "judged": judging_text(report, fields),
-        "evidence": evidence_text(report),
-        "costs": cost_text(report),
-        "earlier": verdict_text.earlier_verdict(report),
         "reviewers_differ": reviewers.disagreement(report.reviewers),
-        "reviewers_note": reviewers.NOTE,
+        "sections": dict(_sections(report, fields)),
         "context_files": list(context_files(report)),
     }
 
@@ -224,22 +226,45 @@ def cited_pages(pages: Sequence[FoundPage]) -> Phrase:
     return phrase("Pages cited from a search: ", links, f"{others}.")
 
 
-def judging_text(report: ReportModel, fields: FieldText) -> dict[str, Any]:
-    """The tables and sentences on how a debate was judged; a part is empty if it has nothing to say."""
+def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Section]]:
+    """The sections on what came of the debate, each with its id on a page, without those that have nothing to say."""
+    if judged := [passage for passage in _judging(report, fields) if not passage.is_empty]:
+        yield "scores", Section("How It Was Judged", (Passage(sentences=[escaped(report.format.about)]), *judged))
+    if report.reviewers is not None:
+        yield "reviewers", Section("Reviewers", tuple(_reviewers(report.reviewers)))
+    if report.evidence is not None:
+        yield "evidence", Section("Evidence", tuple(_evidence(report, report.evidence)))
+    if report.costs is not None:
+        yield "costs", Section("Calls and Cost", tuple(_costs(report, report.costs)))
+    if (earlier := verdict_text.earlier_verdict(report)) is not None:
+        yield "earlier", Section("Earlier Verdict", (Passage("Both verdicts", earlier),))
+
+
+def _reviewers(reviewers: ReviewerReport) -> Iterator[Passage]:
+    yield Passage(sentences=[phrase(NOTE)])
+    if reviewers.count:
+        yield Passage("Reviewers beside the judges", reviewers.table.phrases())
+        yield Passage(items=[*map(escaped, (*reviewers.agreement, *reviewers.swing_sentences))])
+        said = [(f"“{one.reviewer}” ({one.vote}):", one.why) for one in reviewers.reasons]
+        yield Passage(items=[phrase(strong(escaped(who)), " ", inline_markdown(why)) for who, why in said])
+    if reviewers.left_out:
+        yield Passage("Ballots beside the journal that are not counted", items=[*map(escaped, reviewers.left_out)])
+
+
+def _judging(report: ReportModel, fields: FieldText) -> Iterator[Passage]:
     means, judging = _means(report), report.judging
     about = [
         phrase(strong(escaped(title), ":"), " ", inline_markdown(report.rules.rubric.criteria[name].about))
         for name, title in report.format.criteria.items()
     ]
-    return {
-        "votes": _votes(report),
-        "counts": [*map(phrase, _counts(report))],
-        "means": means,
-        "criteria_about": about if means else [],
-        "words": _words(report),
-        "conflicts": [*map(escaped, judging.conflicts)],
-        "conduct": [*map(phrase, _observed_conduct(report)), *_named_violations(report, fields)],
-    }
+    yield Passage("Every vote, and what it counts as", _votes(report))
+    yield Passage(sentences=[*map(phrase, _counts(report))])
+    yield Passage("The mean of what judges gave, by side", means)
+    yield Passage(items=about if means else ())
+    yield Passage("Words of each side; what is longer may look stronger than it is", _words(report))
+    conflicts, conduct = [*map(escaped, judging.conflicts)], [*map(phrase, _observed_conduct(report))]
+    yield Passage("Judges tend to favour what is close to their own", items=conflicts)
+    yield Passage("Conduct of the sides", items=[*conduct, *_named_violations(report, fields)])
 
 
 def _votes(report: ReportModel) -> PhraseTable | None:
@@ -367,14 +392,13 @@ _DIGITS = 12
 """Of a digest, as it is shown."""
 
 
-def evidence_text(report: ReportModel) -> dict[str, Any] | None:
+def _evidence(report: ReportModel, evidence: EvidenceReport) -> Iterator[Passage]:
     """A table with a row for each page, with the clerk's findings and the judges' ratings, and sentences on all of
-    them; None if no clerk has a turn."""
-    if report.evidence is None:
-        return None
-    citations = report.evidence.citations
+    them."""
+    citations = evidence.citations
     if not citations:
-        return {"table": None, "sentences": [phrase("Nothing was cited.")]}
+        yield Passage(sentences=[phrase("Nothing was cited.")])
+        return
     rows = [
         (
             turn(citation.turn),
@@ -388,10 +412,14 @@ def evidence_text(report: ReportModel) -> dict[str, Any] | None:
     ]
     headers = ("Turn", "Page", "Quote", "What was found", "Kept as", "How judges weigh the source")
     verified = sum(citation.state == VERIFIED for citation in citations)
-    sentences = [phrase(f"Verified: {verified} of {len(citations)}; {report.evidence.looked_up_by}.")]
+    sentences = [phrase(f"Verified: {verified} of {len(citations)}; {evidence.looked_up_by}.")]
     if report.as_of:
         sentences.append(phrase("The topic binds both sides to what was known as of ", escaped(report.as_of), "."))
-    return {"table": without_empty(tuple(map(phrase, headers)), rows, kept_columns=3), "sentences": sentences}
+    table = without_empty(tuple(map(phrase, headers)), rows, kept_columns=3)
+    yield Passage(
+        "What was cited, what was found of it, and what judges think of the source", table, has_long_cells=True
+    )
+    yield Passage(sentences=sentences)
 
 
 def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
@@ -433,12 +461,8 @@ def _ratings(report: ReportModel, citation: Citation) -> Phrase:
 _COLUMNS = ("Seat", "Phase", "Calls", "Input, uncached", "Read from cache", "Written to cache", "Output")
 
 
-def cost_text(report: ReportModel) -> dict[str, Any] | None:
-    """A table of the cost, with a row for each seat and phase, and one for all, and notes on its numbers, a sentence
-    each; None if no call was made."""
-    costs = report.costs
-    if costs is None:
-        return None
+def _costs(report: ReportModel, costs: CostsReport) -> Iterator[Passage]:
+    """A table of the cost, with a row for each seat and phase, and one for all, and notes on its numbers."""
     searched = costs.total.tokens is not None and costs.total.tokens.searches > 0
     headers = (*_COLUMNS, *(("Searches",) if searched else ()), "Cost")
     rows: list[tuple[Phrase, ...]] = []
@@ -454,7 +478,8 @@ def cost_text(report: ReportModel) -> dict[str, Any] | None:
         notes.append("A dash means that tokens were not counted.")
     if report.run.rehearsed:
         notes.append("A stand-in calls no model and costs nothing.")
-    return {"table": PhraseTable(tuple(map(phrase, headers)), tuple(rows)), "notes": notes}
+    table = PhraseTable(tuple(map(phrase, headers)), tuple(rows))
+    yield Passage("What each seat and phase took", table, sentences=[phrase(" ".join(notes))])
 
 
 def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:

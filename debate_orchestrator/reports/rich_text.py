@@ -109,6 +109,30 @@ class PhraseTable(NamedTuple):
     rows: tuple[tuple[Phrase, ...], ...]
 
 
+class Passage(NamedTuple):
+    """A part of a section: a table, a list or sentences, below its title, if it has one."""
+
+    title: str = ""
+    """In the report's own words, without a colon."""
+    table: PhraseTable | None = None
+    items: Sequence[Phrase] = ()
+    sentences: Sequence[Phrase] = ()
+    """A paragraph each."""
+    has_long_cells: bool = False
+    """Whether the cells of the table are too long for columns that are read side by side."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.table or self.items or self.sentences)
+
+
+class Section(NamedTuple):
+    """A section of a report."""
+
+    title: str
+    passages: tuple[Passage, ...]
+
+
 def without_empty(headers: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, kept_columns: int = 1) -> PhraseTable:
     """A table without the columns, after the first `kept_columns`, in which no row has anything."""
     columns = [n for n in range(len(headers)) if n < kept_columns or any(row[n] for row in rows)]
