@@ -83,7 +83,13 @@ def ask(
     state, problems = questions.with_checked_answers(state), list[str]()
     state = _with_free_output(state, has_consented, problems)
     due = questions.next(state)
-    state, rejected_keys = _take_all(state, answers, questions, problems, folder.folder)
+    rejected_keys = set[str]()
+    for key, value in answers.items():
+        try:
+            state = _take(state, key, value, questions, folder.folder)
+        except DebateError as error:
+            problems += error.problems
+            rejected_keys.add(key)
     setup_file.write(state)  # before the wait too, in which this call may be ended
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
@@ -99,7 +105,7 @@ def ask(
         answers=state.answers,
         origins=dict(state.origins),
         problems=tuple(problems),
-        rejected_keys=rejected_keys,
+        rejected_keys=frozenset(rejected_keys),
         missing=missing,
     )
 
@@ -180,7 +186,15 @@ def _take_moderator_replies(
     and what is missing. What is wrong with a reply is added to `problems`. A reply was paid for, and is put
     away only when the state with it is saved. Raises BadFile if a file can't be written or moved."""
     while isinstance(next_item := questions.next(state), ModeratorTask):
-        turn_files, brief = _brief(folder, next_item, state)
+        turn_files = folder.turn_files(next_item.turn, "json")
+        brief = moderator_brief(
+            next_item.name,
+            turn=next_item.turn,
+            nonce=state.progress.nonce,
+            schema=next_item.json_schema,
+            reply_name=os.path.basename(turn_files.reply),
+            **next_item.values,
+        )
         asked_before = os.path.exists(turn_files.brief)
         try:
             text = folder.collect(turn_files, brief)
@@ -197,25 +211,6 @@ def _take_moderator_replies(
         setup_file.write(state)
         folder.move_taken_aside(turn_files)
     return state, None, ()
-
-
-def _take_all(
-    state: SetupState,
-    answers: Mapping[str, str | bytes],
-    questions: SetupQuestions,
-    problems: list[str],
-    folder: str,
-) -> tuple[SetupState, frozenset[str]]:
-    """The state with these answers, of which replies may be in files of that `folder`, and the keys of those that
-    can't be taken; why is added to `problems`."""
-    rejected_keys = set[str]()
-    for key, value in answers.items():
-        try:
-            state = _take(state, key, value, questions, folder)
-        except DebateError as error:
-            problems += error.problems
-            rejected_keys.add(key)
-    return state, frozenset(rejected_keys)
 
 
 def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuestions, folder: str) -> SetupState:
@@ -235,16 +230,3 @@ def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuest
     if RAPPORTEUR in cast and (problems := cast_problems({RAPPORTEUR: (cast[RAPPORTEUR],)})):
         raise BadSettings(problems)
     return new_state
-
-
-def _brief(folder: TurnsFolder, next_item: ModeratorTask, state: SetupState) -> tuple[TurnFiles, str]:
-    turn_files = folder.turn_files(next_item.turn, "json")
-    text = moderator_brief(
-        next_item.name,
-        turn=next_item.turn,
-        nonce=state.progress.nonce,
-        schema=next_item.json_schema,
-        reply_name=os.path.basename(turn_files.reply),
-        **next_item.values,
-    )
-    return turn_files, text

@@ -131,11 +131,12 @@ def wait(journal: str, seconds: float, answered_turns: Collection[str] = ()) -> 
     turns in `answered_turns`. The journal is not locked meanwhile. Raises BadJournal."""
     debate = stored_state(journal, read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns_folder)
-    due_turns = [
-        turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in answered_turns
-    ]
-    reply_formats = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in due_turns}
-    wait_for_replies([folder.turn_files(turn_id, wants) for turn_id, wants in reply_formats.items()], seconds)
+    due = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST]
+    wait_for_replies([_files(folder, debate, turn) for turn in due if turn.id not in answered_turns], seconds)
+
+
+def _files(folder: TurnsFolder, debate: DebateState, turn: Turn) -> TurnFiles:
+    return folder.turn_files(turn.id, "text" if debate.shape(turn) is None else "json")
 
 
 class Stepper:
@@ -222,7 +223,7 @@ class Stepper:
         """Takes every reply in the folder that answers what is due; True if there was one."""
         before = len(self.accepted)
         for turn in self._due_at_host():
-            turn_files = self._files(turn)
+            turn_files = _files(self.folder, self.state, turn)
             if not os.path.lexists(turn_files.reply):
                 continue
             try:
@@ -286,7 +287,7 @@ class Stepper:
             event = self.state.replies[turn.id]
             if isinstance(event, Rejected) or event.reply.spec != model_spec.HOST:
                 continue
-            turn_files = self._files(turn)
+            turn_files = _files(self.folder, self.state, turn)
             if self.folder.has_other_reply(turn_files, event.reply.text):
                 yield f"{turn.id} has its reply; what is in {turn_files.reply} now can't replace it."
 
@@ -313,9 +314,6 @@ class Stepper:
         if not earlier or earlier[-1].brief_digest != turn_brief.digest:
             self.session.record(BriefSent(turn_id=turn.id, brief_digest=turn_brief.digest, spec=model_spec.HOST))
 
-    def _files(self, turn: Turn) -> TurnFiles:
-        return self.folder.turn_files(turn.id, "text" if self.state.shape(turn) is None else "json")
-
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn. It ends with the last reply that could not be used, and why."""
         rejected = self.state.rejected_replies(turn.id)
@@ -327,7 +325,7 @@ class Stepper:
         return brief_file(turn_brief, self.state, turn, os.path.basename(turn_files.reply))
 
     def _write_due_brief(self, turn: Turn) -> DueTurn:
-        turn_brief, turn_files = self._brief(turn), self._files(turn)
+        turn_brief, turn_files = self._brief(turn), _files(self.folder, self.state, turn)
         self._record_brief_sent(turn, turn_brief)
         if problem := self.folder.write_brief(turn_files, self._brief_file(turn_brief, turn, turn_files)):
             self._reject(turn.id, [problem])

@@ -137,6 +137,12 @@ def side(debate: DebateState, turn: Turn) -> str:
     return turn.seat if turn.seat in debate.format.sides else "judge"
 
 
+def positions(debate: DebateState) -> list[tuple[str, str, str]]:
+    """Each side, its name, and what it argues."""
+    argued = debate.opened.settings.positions
+    return [(side, debate.format.name_of(side), argued[side]) for side in debate.format.sides]
+
+
 def article(debate: DebateState, entry: TranscriptEntry, heading: str, floor: Sequence[str] = ()) -> dict[str, Any]:
     """A turn as it is shown to a person who takes part: a speech as HTML, a structured reply as lines of text, above it
     the questions from the `floor` that it answers and whether its side declined, and below it what was found of its

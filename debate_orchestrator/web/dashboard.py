@@ -175,7 +175,7 @@ class Dashboard:
                 status=blocks.status(debate, running=running, stopping=stopping, problems=problems),
                 name=name,
                 settings=debate.opened.settings,
-                sides={side: format.name_of(side) for side in format.sides},
+                positions=blocks.positions(debate),
                 state=debate,
                 seats=[
                     (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(linked, seat)}")

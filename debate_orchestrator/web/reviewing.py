@@ -213,7 +213,6 @@ class _Review:
 
     def page(self, step: str, **values: Any) -> Response:
         """The page of a step. With `problems`, the form was not taken."""
-        format, settings = self._debate.format, self._debate.opened.settings
         values = {"name": self._name, "sent": {}, "problems": [], **values}
         name = values["name"]
         page = render(
@@ -224,8 +223,8 @@ class _Review:
             form_token=self._request.path_params["token"],
             form_key=secrets.token_hex(16),
             texts=reviews.review_texts(),
-            topic=settings.topic,
-            positions=[(side, format.name_of(side), settings.positions[side]) for side in self._reviewed.form.sides],
+            topic=self._debate.opened.settings.topic,
+            positions=blocks.positions(self._debate),
             draft=f"review {self._reviewed.digest[:16]} {name}",
             **values,
         )

@@ -177,7 +177,7 @@ class Views:
 
         def page() -> Response:
             debate, body = running or _as_written(path)
-            format, settings, complete = debate.format, debate.opened.settings, debate.complete
+            settings, complete = debate.opened.settings, debate.complete
             outcome = debate_list.outcome(debate) if complete else ""
             described = outcome or "; ".join(settings.positions.values())
             return html_response(
@@ -188,7 +188,7 @@ class Views:
                 settings=settings,
                 topic=one_line(settings.topic),
                 described=one_line(described)[:300],
-                sides={side: format.name_of(side) for side in format.sides},
+                positions=blocks.positions(debate),
                 state=debate,
                 live=is_waiting and not complete,
                 reloads=not (is_waiting or complete or standing["given_up"]),
