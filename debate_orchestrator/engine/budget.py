@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import BilledCall, Costs, billed_calls, billed_calls_of, cost_line
@@ -178,10 +177,7 @@ def cost_without_cache(spec: str, input_tokens: int, output_tokens: int, *, batc
     return pricing.cost(spec, Usage(cache_write_5m=input_tokens, output=output_tokens), batch=batch)
 
 
-class _PlannedCall(NamedTuple):
-    turn: Turn
-    spec: str
-    usage: Usage
+_PlannedCall = tuple[Turn, str, Usage]
 
 
 def estimate_debate(
@@ -209,14 +205,12 @@ def estimate_debate(
         calls, seconds, host_turns = _play(debate)
     except StandInFailed as error:
         return estimate.model_copy(update={"not_estimated_because": str(error)})
-    costs = [pricing.cost(call.spec, call.usage) for call in calls]
-    priced_calls = list(zip(calls, costs, strict=True))
     totals = {
-        "costs": Costs.of_calls([cost_line(call.turn, call.usage, cost) for call, cost in priced_calls]),
-        "unpriced_specs": tuple(dict.fromkeys(call.spec for call, cost in priced_calls if cost is None)),
+        "costs": Costs.of_calls([cost_line(turn, usage, pricing.cost(spec, usage)) for turn, spec, usage in calls]),
+        "unpriced_specs": tuple(dict.fromkeys(spec for _, spec, usage in calls if pricing.cost(spec, usage) is None)),
         "seconds": seconds,
         "host_turns": host_turns,
-        "searches": estimate.searches and any(not call.turn.judging for call in calls),
+        "searches": estimate.searches and any(not turn.judging for turn, _, _ in calls),
     }
     return estimate.model_copy(update=totals)
 
@@ -243,8 +237,9 @@ def _play(start: DebateState) -> tuple[list[_PlannedCall], float, int]:
         shared: dict[Hashable, int] = {}
         for turn in stage:
             key = cache_key(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
-            calls.append(_planned_call(debate, turn, cached.get(key, 0)))
-            shared[key] = calls[-1].usage.cached + calls[-1].usage.cache_write_5m
+            usage = _expected_usage(debate, turn, cached.get(key, 0))
+            calls.append((turn, spec_in(debate, turn.seat), usage))
+            shared[key] = usage.cached + usage.cache_write_5m
         cached |= shared  # calls of one stage start together and read nothing of each other
         seconds += max((_seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
     return calls, seconds, host_turns
@@ -257,8 +252,8 @@ def _seconds(spec: str, phase: Phase) -> float:
     return _FIRST_TOKEN_SECONDS + pricing.tokens_of_words(phase.target_words or BALLOT_WORDS) / _TOKENS_PER_SECOND
 
 
-def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
-    """A call whose beginning has so many tokens that were sent before. Its last block is its own and never cached."""
+def _expected_usage(debate: DebateState, turn: Turn, cached: int) -> Usage:
+    """That of a call of whose beginning so many tokens were sent before. Its last block is its own and never cached."""
     spec = spec_in(debate, turn.seat)
     code = code_for(debate, turn, model_spec.without_rehearse(spec), None)
     turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
@@ -267,7 +262,7 @@ def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
         usage_sent = Usage(uncached_input=sum(shared) + last)
     else:
         usage_sent = Usage(uncached_input=last, cached=cached, cache_write_5m=max(sum(shared) - cached, 0))
-    return _PlannedCall(turn, spec, usage_sent.model_copy(update={"output": expected_tokens(turn_brief)[1]}))
+    return usage_sent.model_copy(update={"output": expected_tokens(turn_brief)[1]})
 
 
 # The cap

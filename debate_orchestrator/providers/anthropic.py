@@ -368,12 +368,10 @@ class MessagesReply(api.ApiReply):
         if self._before is not None and self.usage is not None:
             self.usage = _sum(self._before.usage, this_request)
 
-    def incomplete(self) -> str | None:
-        if self.invalid:
-            return self.invalid
+    def missing(self) -> str | None:
         if not self.is_over:
             return "a stream that ended in the middle" if self.has_begun else "no answer in it"
-        return "an answer that does not say how it ended" if self.stop_reason is None else self.broken_end()
+        return "an answer that does not say how it ended" if self.stop_reason is None else None
 
     def partial(self, spec: str) -> Reply | None:
         """The received part: of a reply that paused in a search, the part before the pause was paid for too."""

@@ -96,7 +96,13 @@ class ApiReply:
         raise NotImplementedError
 
     def incomplete(self) -> str | None:
-        """The reason why the reply is not complete; None if it is."""
+        """The reason why the reply is not complete; None if it is, or was cut off."""
+        if self.invalid is not None or self.was_cut_off:
+            return self.invalid
+        return self.missing() or self.broken_end()
+
+    def missing(self) -> str | None:
+        """What the reply lacks of its end; None if it has ended."""
         raise NotImplementedError
 
     def broken_end(self) -> str | None:
@@ -144,15 +150,15 @@ class ApiReply:
         return self.reply(spec) if self.has_begun else None
 
 
-class StreamedError(Exception):
-    """The error that a server sends within a stream."""
+class ServerError(Exception):
+    """The error with which a server responds, or which it sends within a stream: then it may say a status itself."""
 
-    def __init__(self, body: Any):
-        super().__init__(str(body))
-        self.message = error_message(body)
+    def __init__(self, body: Any, message: str = "", status: int | None = None, headers: Mapping[str, str] = {}):
+        super().__init__(str(body or message)[: LIMITS.max_error_bytes])
+        self.message, self.headers = error_message(body) or message, headers
         self.code = " ".join(str(field(body, name) or "") for name in ("code", "type")).strip()
         number = str(field(body, "code") or "")
-        self.status = int(number) if re.fullmatch(r"[45]\d\d", number, re.ASCII) else 200
+        self.status = status or (int(number) if re.fullmatch(r"[45]\d\d", number, re.ASCII) else 200)
 
 
 class _SharedClient:
@@ -268,21 +274,23 @@ class ApiModel(Provider):
             except ExternalError:
                 raise
             except asyncio.CancelledError:
-                if api_reply.incomplete() is not None and not api_reply.was_cut_off:
+                if api_reply.incomplete() is not None:
                     raise
                 cancel_later()
             except Exception as error:
+                error = self._server_error(error)
                 failure = self._error_for(error, api_reply, clock)
-                is_billed = isinstance(failure, TransientError) and failure.maybe_billed
-                if not api_reply.has_begun and self._lacks_option(error, options) and not is_billed:
+                lacks_option = (
+                    not api_reply.has_begun
+                    and isinstance(error, ServerError)
+                    and self.unsupported.learn(options, error.status, str(error))
+                )
+                if lacks_option and not (isinstance(failure, TransientError) and failure.maybe_billed):
                     continue
-                if (api_reply.incomplete() is not None and not api_reply.was_cut_off) or not isinstance(
-                    failure, TransientError
-                ):
+                if api_reply.incomplete() is not None or not isinstance(failure, TransientError):
                     raise failure from None
             break
-        problem = api_reply.invalid if api_reply.was_cut_off else api_reply.incomplete()
-        if problem:
+        if problem := api_reply.incomplete():
             raise call_errors.broken_reply(self.name, problem, api_reply.partial(self.name))
         self._reached = True
 
@@ -300,26 +308,32 @@ class ApiModel(Provider):
         except ExternalError:
             raise
         except Exception as error:
-            raise self._error_for(error, ApiReply(), clock) from None
+            raise self._error_for(self._server_error(error), ApiReply(), clock) from None
         self._reached = True
         return bytes(response.content)
 
-    def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
-        """Whether an exception says that an option is not supported, and another form of it is left."""
-        if isinstance(error, StreamedError):
-            return self.unsupported.learn(options, error.status, str(error)[: LIMITS.max_error_bytes])
-        if isinstance(error, self.sdk().APIStatusError):
-            return self.unsupported.learn(options, error.status_code, str(error.body or error))
-        return False
+    def _server_error(self, error: Exception) -> Exception:
+        """The error with which a server responded, where that is what an exception of the SDK says."""
+        if not isinstance(error, self.sdk().APIStatusError):
+            return error
+        body = field(error.body, "error") or error.body
+        return ServerError(body, error.message, error.status_code, error.response.headers)
 
     def _error_for(self, error: Exception, api_reply: ApiReply, clock: limits.SilenceClock) -> Exception:
         """The error for an exception of the SDK, or of the libraries beneath it."""
         partial = api_reply.partial(self.name)
         if isinstance(error, TimeoutError):
             return call_errors.broken_reply(self.name, clock.timeout_reason(), partial, clock.hint)
-        call_error = self._refusal(error)
-        if call_error is not None:
-            return call_errors.with_partial(call_error, partial)
+        if isinstance(error, ServerError):
+            failure: ExternalError | None = call_errors.http_error(
+                self.name, error.status, error.message, error.headers, error.code
+            )
+        else:
+            failure = call_errors.out_of_files(self.name, error) or self.credentials_error(error)
+        if failure is not None:
+            if partial is not None:  # what had come was paid for
+                failure.partial, failure.maybe_billed = partial, True
+            return failure
         wrapped = isinstance(error, self.sdk().APIConnectionError)
         reason = call_errors.cause(error) if wrapped else error
         if isinstance(reason, OverLimit):
@@ -338,30 +352,17 @@ class ApiModel(Provider):
             return call_errors.unreachable_server(self.name, what, reached=self._reached or not is_refused)
         return call_errors.broken_reply(self.name, what, partial)
 
-    def _refusal(self, error: Exception) -> ExternalError | None:
-        """The error for a refusal by the server, or for a call that was not made; None for any other exception."""
-        if (failure := call_errors.out_of_files(self.name, error)) is not None:
-            return failure
-        if isinstance(error, StreamedError):
-            return call_errors.http_error(self.name, error.status, error.message, {}, error.code)
-        if isinstance(error, self.sdk().APIStatusError):
-            body = field(error.body, "error") or error.body
-            message = error_message(body) or error.message
-            code = " ".join(str(field(body, name) or "") for name in ("code", "type"))
-            return call_errors.http_error(self.name, error.status_code, message, error.response.headers, code)
-        return self.credentials_error(error)
-
 
 async def read_stream(
     response: Any, api_reply: ApiReply, clock: limits.SilenceClock, on_text: OnPiece, meter: limits.Meter
 ) -> None:
-    """Reads a stream until the reply ends, is too long for its brief, or can't be a reply. Raises StreamedError if the
+    """Reads a stream until the reply ends, is too long for its brief, or can't be a reply. Raises ServerError if the
     server sends an error in it, OverLimit if it is longer than any reply may be, TimeoutError if it takes too long, and
     errors of the HTTP client and of JSON."""
     async for event in event_stream.events(response):
         clock.check()
         if error := field(event, "error"):
-            raise StreamedError(error)
+            raise ServerError(error)
         received = api_reply.received
         pieces = api_reply.feed(event)
         if api_reply.length > LIMITS.max_reply_chars:

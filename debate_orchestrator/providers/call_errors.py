@@ -111,13 +111,6 @@ def out_of_files(name: str, error: BaseException) -> TransientError | None:
     return TransientError(f"{name} can't be asked: {TOO_MANY_FILES}.", hint="fewer debates at once", refused=True)
 
 
-def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:
-    """The same error with the part of the reply that had come, if any, which was paid for."""
-    if partial is not None:
-        error.partial, error.maybe_billed = partial, True
-    return error
-
-
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
     """Seconds that a server asks to wait (in seconds, milliseconds or a date); None if none. `now` is a Unix time."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):

@@ -217,12 +217,10 @@ class CompletionsReply(api.ApiReply):
                 cost += _dollars(api.field(usage, "cost_details"), "upstream_inference_cost") or 0.0
             self.cost = cost
 
-    def incomplete(self) -> str | None:
-        if self.invalid:
-            return self.invalid
-        if self.stop_reason is None:
-            return "a stream that ended without a finish_reason" if self.has_begun else "no answer in it"
-        return self.broken_end()
+    def missing(self) -> str | None:
+        if self.stop_reason is not None:
+            return None
+        return "a stream that ended without a finish_reason" if self.has_begun else "no answer in it"
 
     @property
     def text(self) -> str:
