@@ -1,4 +1,5 @@
-"""A stranger's journal brings a format and ballots of its own: no word of theirs is live in any form of a report.
+"""A stranger's journal brings a format and ballots of its own: no word of theirs is live in any form of a report, and
+what is said of a reply to shapes of hundreds of fields is short.
 
 The places are found in the models, so that a field, an option or a key that is new is tried as well.
 """
@@ -17,23 +18,28 @@ import pytest
 import reading
 from conftest import CommandResult, Run
 from core import folding
+from core import test_decision as decision
+from corpus import for_each
 from own_formats import FILES, write_format
 from pydantic import BaseModel, ValidationError
 from scripted_debates import entries, shipped_format
 
-from debate_orchestrator.core import schedule
+from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext, applies, fields_asked, names_turns
+from debate_orchestrator.core.reply_check import check
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.normalize import SideWords, normalize
 from debate_orchestrator.reports import json_report, markdown
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import DoesNotFit
+from debate_orchestrator.util.errors import MAX_LISTED, MAX_PROBLEMS_LENGTH, DoesNotFit
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.web import blocks
 
@@ -90,37 +96,9 @@ def refuses(own: dict[str, Any], word: str, other: str) -> bool:
     return False
 
 
-def full(shape: Shape, context: ShapeContext) -> dict[str, Any]:
-    """A reply of a shape with something in each field, except what would end the debate."""
-    made: dict[str, Any] = {}
-    for name, field in fields_asked(shape, context).items():
-        if applies(field, made) and name != "conceded":
-            made[name] = name not in ("refused", "dry") if field.kind == "boolean" else filled(field, context)
-        else:
-            made[name] = [] if field.kind in ("list", "choices", "turns") else None
-    return made
-
-
-def filled(field: Field, context: ShapeContext) -> Any:
-    """A value of a field: of several options the first, of lists as few items as may be."""
-    if keys := field.keys(context):
-        return {key: filled(field.single, context) for key in keys}
-    match field.kind:
-        case "list" if names_turns(field.fields) and not context.turns:
-            return []
-        case "list":
-            return [full(field.fields, context) if field.fields else SAID] * int(field.min or 1)
-        case "object":
-            return full(field.fields, context)
-        case "turns":
-            return list(context.turns[:2])
-    always = field.model_copy(update={"optional": False, "only_if": {}, "unless": {}, "when": Condition()})
-    return folding.plainest_reply({"it": always}, context)["it"]
-
-
 def played(format: Format, said: str = SAID) -> tuple[list[Event], DebateState]:
     """A debate of a format in which every phase takes place, with the last of its modes; `said` is every free text of
-    its ballots."""
+    its ballots, those of optional fields too."""
     asked = {name: name in format.optional_phases for name in ("issues", "brief")}
     mode = [*format.rubric.strictness][-1]
     opened = folding.opened(2, format.judge_count, rules=format, strictness=mode, **asked)
@@ -130,8 +108,8 @@ def played(format: Format, said: str = SAID) -> tuple[list[Event], DebateState]:
             shape = debate.shape(turn)
             reply = folding.speech_event(turn.id)
             if shape is not None:
-                ballot = full(shape, schedule.shape_context(debate, turn))
-                reply = folding.ballot_event(turn.id, replaced(ballot, {SAID: said}))
+                ballot = folding.plainest_reply(shape, schedule.shape_context(debate, turn), texts=lambda _: said)
+                reply = folding.ballot_event(turn.id, ballot)
             debate = apply(debate, reply)
             events.append(reply)
     return events, debate
@@ -263,3 +241,86 @@ def test_an_option_may_have_lone_signs() -> None:
     """What is not markup is no reason to refuse a format."""
     for option in ("C#", "<50%", "> 50%", "~10", "half_true", "yes & no", "É, ß"):
         assert Format.model_validate(replaced(shipped_format("adversarial"), {"unresolved": option}))
+
+
+# Shapes of hundreds of fields
+
+CONTEXT = ShapeContext(
+    sides=("a", "b"),
+    criteria=(),
+    min=1,
+    max=10,
+    rounds=1,
+    strictness="strict",
+    issues=("I1", "I2"),
+    settings_on=("x",),
+)
+
+
+def in_lists(fields: Shape) -> Shape:
+    """A shape of lists in a list, whose items have these fields."""
+    inner = {"inner": Field(kind="list", fields=fields)}
+    return {"outer": Field(kind="list", fields={"middle": Field(kind="list", fields=inner)})}
+
+
+LONG = Field(kind="choice", options=tuple(f"{n} " + "x" * 190 for n in range(100)))
+STRANGE: dict[str, Shape] = {
+    "long names": in_lists({f"f{n} " + "x" * 190: Field(kind="text") for n in range(280)}),
+    "long choices": in_lists({f"f{n}": LONG for n in range(280)}),
+}
+
+
+def test_a_list_of_choices_is_read_by_its_options() -> None:
+    """A phrase that two options share means neither; another name of a draw, and of a side, means one."""
+    options = ("Yes", "yes!", "Maybe so", "tie", "a")
+    value = {"x": ["maybe SO", "YES", "a draw", "the Pro", "the tie", "con", "Yes"]}
+
+    read = normalize({"x": Field(kind="choices", options=options)}, value, CONTEXT, SideWords({"pro": "a", "con": "b"}))
+
+    assert read.value["x"] == ["Maybe so", "YES", "tie", "a", "tie", "con", "Yes"]
+
+
+SIGNS = (
+    *("¬{}", "≠ {}", "❌ {}", "✗ {}", "{} ✗", "⊘ {}", "∄{}", "! {}", "!{}", "-{}", "~{}", "~~{}~~", "{}?", "{}\u0336"),
+    *("{}\u20e0", "{}…", "{} >", "*{}", "{}=b", f"{{}}{'.' * 2_000}", f"{'(' * 2_000}{{}}{')' * 2_000}"),
+)
+
+
+@for_each(SIGNS)
+def test_a_sign_beside_an_option_is_asked_about(sign: str) -> None:
+    """A sign may negate, strike or doubt what it stands by: with one no option, flag or side is read as meant."""
+    shape = {"x": Field(kind="choice"), "y": Field(kind="choices", options=("a", "b")), "z": Field(kind="boolean")}
+    shape |= dict.fromkeys(("o", "n"), Field(kind="choice", options=("a",), optional=True))
+    shape["s"] = Field(kind="text", per_side=True)
+    sides = {"a": "a", "pro": "a", "b": "b", "con": "b"}
+    value = {
+        "x": sign.format("Pro"), "y": [sign.format("A")], "z": sign.format("yes"), "o": sign.format("A"),
+        "n": sign.format("none"), "s": {sign.format("A"): "So.", "b": "No."},
+    }  # fmt: skip
+
+    assert normalize(shape, value, CONTEXT, SideWords(sides)).value == value
+
+
+@pytest.mark.parametrize("items", [{}, {"y" * 1000: 1}, None], ids=repr)
+@pytest.mark.parametrize("shape", STRANGE)
+def test_problems_of_a_reply_are_short_together(shape: str, items: Any) -> None:
+    """However many fields are missing or wrong, and however long their names and options are, whole sentences of a few
+    thousand characters name the first problems. The last one says that there are more."""
+    problems = check(STRANGE[shape], {"outer": [{"middle": [{"inner": [items] * 100}] * 100}] * 100}, CONTEXT)
+
+    assert 2 < len(problems) <= MAX_LISTED + 1
+    assert problems[-1] == f"the reply: there are more problems than these {len(problems) - 1}."
+    assert sum(map(len, problems[:-1])) <= MAX_PROBLEMS_LENGTH <= 8_000
+    assert all(problem.endswith(".") for problem in problems)
+
+
+def test_a_brief_for_another_draft_has_the_first_problems_of_the_last_one() -> None:
+    """A decision brief of a hundred reasons, each with a mark that nothing supports, has hundreds of problems."""
+    fault = {"kind": "unclear", "where": "weighing", "problem": "It says nothing."}
+    first = decision.brief(why=[decision.reason("held")] * 100)
+    script = {"final.brief.rapporteur": first, "final.brief-check.rapporteur": {"findings": [fault]}}
+    debate = decision.at("final.brief-revised.rapporteur", script)
+    shown = brief(debate, debate.due[0]).messages[-1].parts[-1].rpartition("<<< FOUND")[2].partition("\nEND ")[0]
+
+    assert len(rapporteur.decision_brief_problems(debate)) > 100
+    assert shown.count("\n- ") == MAX_LISTED + 1 and "there are more problems than these 20." in shown
