@@ -59,39 +59,6 @@ def until(found: int, server: Server) -> None:
     raise AssertionError(f"only {len(server.requests)} requests came")
 
 
-def test_an_interrupt_awaits_what_is_paid_for(server: Server) -> None:
-    """One interrupt, also if it is passed on: the reply under way is awaited and saved, no other call is made, and the
-    way on is printed."""
-    server.held = 2
-    with started(*RUN) as process:
-        until(2, server)
-        process.interrupt()
-        server.held = 0
-        ended = process.end()
-    debate = fold(read(J).events)
-
-    assert ended.code == 130
-    assert f"debate resume {J}" in ended.err
-    assert list(debate.replies) == ["1.opening.a", "1.opening.b"]
-    assert len(server.requests) == 2
-    with started("resume", J) as process:
-        assert process.end().code == 0
-    assert len(server.requests) == 5
-
-
-def test_a_second_interrupt_leaves_them(server: Server) -> None:
-    """Two interrupts: the replies under way are left at once; everything before them is saved."""
-    server.whole = 50.0
-    with started(*RUN) as process:
-        until(1, server)
-        process.give_up_calls(signal.SIGINT)
-        ended = process.end(within=25)
-
-    assert ended.code == 130
-    assert "Traceback" not in ended.err
-    assert [event.turn_id for event in read(J).events if isinstance(event, BriefSent)] == ["1.opening.a"]
-
-
 def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
     """SIGTERM, also right after a Ctrl-C: the process does not wait for the rest of an answer, and says how to go on;
     what had been streamed is on record, and `resume` asks for that turn again."""

@@ -16,7 +16,8 @@ from conftest import STATED, Run
 from messages_server import Server
 from started import started
 
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import Opened, Spoke
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.host import turns_folder
 from debate_orchestrator.providers import anthropic
 from debate_orchestrator.storage.journal import read
@@ -159,10 +160,10 @@ def test_an_interrupt_for_an_editor_is_no_first_one(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", SIGNALS)
 def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: Server) -> None:
-    """While models speak in `open` and `step`, a second Ctrl-C, SIGTERM or SIGHUP ends both with the command that
-    continues, and the journal is free for it."""
+    """While models speak in `open`, `step` and `resume`, a second Ctrl-C, SIGTERM or SIGHUP ends each at once with the
+    command that continues, and the journal is free for it."""
     server.held = 1
-    for requests, command in ((1, OPEN), (2, ("step", J))):
+    for requests, command in ((1, OPEN), (2, ("step", J)), (3, ("resume", J))):
         with started(*command) as process:
             asked(server, requests)
             process.give_up_calls(sign)
@@ -189,10 +190,13 @@ def interrupt_once(server: Server, requests: int, command: tuple[str, ...]) -> s
 
 
 def test_one_interrupt_of_a_step_awaits_what_is_paid_for(server: Server) -> None:
-    """The first Ctrl-C in `open` and in `step` makes no further call, and saves the reply under way."""
-    for requests, command in ((1, OPEN), (2, ("step", J))):
+    """The first Ctrl-C in `open`, `step` and `resume` makes no further call, and saves the reply under way."""
+    for requests, command in ((1, OPEN), (2, ("step", J)), (3, ("resume", J))):
         said = interrupt_once(server, requests, command)
-        assert f"{'1 reply' if requests == 1 else '2 replies'} saved. Continue with `debate resume {J}`." in said
+        assert f"{'1 reply' if requests == 1 else f'{requests} replies'} saved. Continue with `debate resume" in said
+    with started("resume", J, "--quiet") as process:
+        assert process.end().code == 0
+    assert [event.turn_id for event in read(J).events if isinstance(event, Spoke)] == [*fold(read(J).events).turns]
 
 
 @pytest.mark.parametrize("usable", [True, False])

@@ -24,7 +24,7 @@ from debate_orchestrator.reports.reviews import (
     parse_ballot,
     read_ballots,
 )
-from debate_orchestrator.storage.files import encoded, encoded_as_typed, make_folder, write_atomic, write_new
+from debate_orchestrator.storage.files import encoded, make_folder, write_atomic, write_new
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact_all
@@ -54,7 +54,7 @@ def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
     if os.path.lexists(draft) and not _is_draft_of(draft, value):
         raise _begun(draft, value["reviewer"])
     # As typed: what is refused must not depend on what is redacted.
-    if (size := len(encoded_as_typed(draft, _HEAD + to_yaml(value)))) > MAX_SIZE:
+    if (size := len((_HEAD + to_yaml(value)).encode("utf-8", "backslashreplace"))) > MAX_SIZE:
         raise BadFile(f"A ballot of {size:,} bytes is too large; at most {MAX_SIZE:,} are allowed.")
     text = _HEAD + to_yaml(redact_all(value))  # the name too, which the file has
     parse_ballot(encoded(path, text).decode(), os.path.basename(path))
@@ -99,7 +99,7 @@ def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
     draft, ballot = draft_path(folder, value["reviewer"]), ballot_path(folder, value["reviewer"])
     make_folder(folder)
     try:
-        write_new(draft, to_yaml(value), encode=encoded_as_typed)
+        write_new(draft, to_yaml(value), as_typed=True)
     except BadFile:
         if os.path.lexists(draft):
             return False
@@ -147,7 +147,7 @@ def save_draft(folder: str, value: Mapping[str, Any]) -> str:
     """Saves a draft; its path."""
     path = draft_path(folder, value["reviewer"])
     make_folder(folder)
-    write_atomic(path, to_yaml(value), encode=encoded_as_typed)
+    write_atomic(path, to_yaml(value), as_typed=True)
     return path
 
 

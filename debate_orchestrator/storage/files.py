@@ -40,16 +40,11 @@ def encoded(path: str | os.PathLike[str], text: str) -> bytes:
             text = redact_yaml(text)
         case _:
             text = redact(text)
-    return encoded_as_typed(path, text)
+    return _in_utf8(text)
 
 
-def encoded_as_typed(path: str | os.PathLike[str], text: str) -> bytes:
-    """A visitor's text, not redacted: its redaction would tell the visitor which guesses are keys."""
+def _in_utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
-
-
-Encode = Callable[[str | os.PathLike[str], str], bytes]
-"""`encoded` or `encoded_as_typed`."""
 
 
 def write_atomic(
@@ -58,10 +53,11 @@ def write_atomic(
     *,
     is_ours: WrittenByUs | None = None,
     mode: int | None = None,
-    encode: Encode = encoded,
+    as_typed: bool = False,
 ) -> str | None:
-    """Writes `text` to `path` without secrets, as `write_bytes_atomic`."""
-    return write_bytes_atomic(path, encode(path, text), is_ours=is_ours, mode=mode)
+    """Writes `text` to `path` as `write_bytes_atomic`, without secrets unless it is a visitor's text `as_typed`: its
+    redaction would tell the visitor which guesses are keys."""
+    return write_bytes_atomic(path, _in_utf8(text) if as_typed else encoded(path, text), is_ours=is_ours, mode=mode)
 
 
 def write_bytes_atomic(
@@ -97,10 +93,11 @@ def write_bytes_atomic(
     return aside or None
 
 
-def write_new(path: str | os.PathLike[str], text: str, *, encode: Encode = encoded) -> None:
-    """Writes `text` to `path` whole, without secrets, and never over anything. Raises BadFile if something is there."""
+def write_new(path: str | os.PathLike[str], text: str, *, as_typed: bool = False) -> None:
+    """Writes `text` to `path` whole, as `write_atomic`, and never over anything. Raises BadFile if something is
+    there."""
     try:
-        create(Path(path), encode(path, text))
+        create(Path(path), _in_utf8(text) if as_typed else encoded(path, text))
     except FileExistsError:
         raise BadFile(f"{name_of(path)} already exists.", hint="name another, or move it away") from None
     except (OSError, ValueError) as error:
