@@ -27,15 +27,12 @@ def why_no_winner(debate: DebateState) -> str:
     else:
         judges = debate.cast.get(JUDGE, ())
         only_stand_ins = bool(judges) and all(map(model_spec.is_stand_in, judges))
-    if only_stand_ins and all(model_spec.is_stand_in(_spec_of(debate, turn)) for turn in debate.conceding_turns):
+    conceders = [debate.replies[turn_id].reply.spec for turn_id in debate.conceding_turns]
+    if only_stand_ins and all(map(model_spec.is_stand_in, conceders)):
         by_others = any(not (vote.by_stand_in or vote.absent) for votes in debate.votes.values() for vote in votes)
         return "only stand-ins gave the final ballots" if by_others else "only stand-ins judged"
     sides = stand_in_sides(debate)
     return f"only stand-ins argued for {and_joined([debate.format.name_of(side) for side in sides])}" if sides else ""
-
-
-def _spec_of(debate: DebateState, turn_id: str) -> str:
-    return debate.replies[turn_id].reply.spec or ""
 
 
 def stand_in_sides(debate: DebateState) -> list[str]:

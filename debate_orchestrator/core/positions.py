@@ -15,8 +15,9 @@ from debate_orchestrator.core.settings import MODERATOR
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.sanitize import one_line
 
-_SHOULD = re.compile(
-    r"(?:should (?P<asked>i|we|you|they)|(?P<stated>i|we|you|they) should) (?P<what>[^?!,;:.]+)[?.]?",
+_SHOULD_OR_NEED = re.compile(
+    r"(?:should (?P<asked>i|we|you|they) |(?P<stated>i|we|you|they) should |do (?P<needing>i|we|you|they) need )"
+    r"(?P<what>[^?!,;:.]+)[?.]?",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(
@@ -24,7 +25,6 @@ _NEGATIVE = re.compile(
     re.IGNORECASE,
 )
 """A word that a `not` makes something else of: `Should no teacher carry a gun?`"""
-_NEED = re.compile(r"do (?P<who>i|we|you|they) need (?P<what>[^?!,;:.]+)\?", re.IGNORECASE)
 _YES_OR_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b", re.IGNORECASE
 )
@@ -45,12 +45,10 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
         return {}
     if _NEGATIVE.search(topic):
         return _around(topic, sides)
-    if should := _SHOULD.fullmatch(topic):
-        subject, what = (should["asked"] or should["stated"]).capitalize(), should["what"].rstrip()
-        return dict(zip(sides, (f"{subject} should {what}.", f"{subject} should not {what}."), strict=True))
-    if need := _NEED.fullmatch(topic):
-        who, what = need["who"].capitalize(), need["what"].rstrip()
-        return dict(zip(sides, (f"{who} need {what}.", f"{who} do not need {what}."), strict=True))
+    if match := _SHOULD_OR_NEED.fullmatch(topic):
+        who, what = (match["asked"] or match["stated"] or match["needing"]).capitalize(), match["what"].rstrip()
+        verbs = ("need", "do not need") if match["needing"] else ("should", "should not")
+        return {side: f"{who} {verb} {what}." for side, verb in zip(sides, verbs, strict=True)}
     return _around(topic, sides)
 
 

@@ -207,8 +207,10 @@ def panel_winner(
     if winner_of:
         label = plurality_label(votes)
         return NO_DECISION if label is None else winner_of.get(label, NO_DECISION)
-    decided = [vote.winner for vote in decided_votes(votes)]
-    return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)
+    decided = Counter(vote.winner for vote in decided_votes(votes))
+    if 2 * decided[CONSENSUS] > decided.total():
+        return CONSENSUS
+    return leader({side: decided[side] for side in sides})  # votes for a tie count for no side
 
 
 def plurality_label(votes: Sequence[Vote]) -> str | None:
@@ -246,12 +248,6 @@ def swing_winner(votes_gained: Mapping[str, int]) -> str:
     """The side that gained more votes than the other; a tie where they gained as many, or no side gained any."""
     gained_most = leader({side: Fraction(n) for side, n in votes_gained.items()})
     return gained_most if votes_gained.get(gained_most, 0) > 0 else TIE
-
-
-def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
-    """The side that more votes name than any other; votes for a tie are not counted; equal is a tie."""
-    counts = Counter(vote for vote in votes if vote in sides)
-    return leader({side: counts[side] for side in sides}) if counts else TIE
 
 
 class RoundResult(FrozenModel):
@@ -411,7 +407,8 @@ def final_verdict(
     strength = strength_of(winner, totals, has_scores=has_scores)
     remarks = tuple(_remarks(winner, strength, totals, votes, concession, converged_again, strengths))
     decided = decided_votes(votes)
-    probabilities = _probabilities(decided, winner)
+    for_winner = [ballot for vote in decided if vote.winner == winner for ballot in vote.parsed_ballots]
+    probabilities = [ballot.probability for ballot in for_winner if ballot.probability is not None]
     numbers = [vote.claim_score for vote in votes if vote.claim_score is not None]
     return Verdict(
         winner=winner,
@@ -429,12 +426,6 @@ def final_verdict(
         pre_debate_votes=tuple(pre_debate_votes),
         swing=votes_gained,
     )
-
-
-def _probabilities(votes: Sequence[Vote], winner: str) -> list[Fraction]:
-    """The probabilities that the judges who vote for the winner give it, if they give one."""
-    shares = [ballot.probability for vote in votes if vote.winner == winner for ballot in vote.parsed_ballots]
-    return [share for share in shares if share is not None]
 
 
 def strength_of(
