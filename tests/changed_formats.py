@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import debates
 import journals
@@ -22,23 +21,23 @@ from debate_orchestrator.core.shape import Field, json_schema
 from debate_orchestrator.util.errors import DebateError
 
 SHIPPED = ("adversarial", "claim", "panel", "question", "transcript")
-KINDS = ("text", "url", "boolean", "number", "choice", "choices", "list", "object", "scores", "turn", "turns")
+_KINDS = get_args(Field.model_fields["kind"].annotation)
 _OPTIONS = ("a", "b", "tie", "both", "consensus", "decisive", "held", "none", "x y")
 _WHEN = {"round": None, "rounds_at_least": None, "strictness": None, "setting": ()}
 _MOST_EVENTS = 80
 
 
-def change_format(format: dict[str, Any], chance: random.Random) -> tuple[str, dict[str, Any]]:
-    """The data of a format with one change in it, and where it is."""
-    data = json.loads(json.dumps(format))
-    places = [place for name, shape in data["shapes"].items() for place in _fields(shape, f"{name}.")]
+def change_format(format: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    """The data of a format with one change in it."""
+    data: dict[str, Any] = json.loads(json.dumps(format))
+    places = [place for shape in data["shapes"].values() for place in _fields(shape)]
     if not places or chance.random() < 0.15:
         return _in_phases(data, chance)
-    where, holder, name = chance.choice(places)
+    holder, name = chance.choice(places)
     field = holder[name]
     change: dict[str, Any] = chance.choice(
         [
-            {"kind": chance.choice(KINDS)},
+            {"kind": chance.choice(_KINDS)},
             {"optional": not field["optional"]},
             {"per_side": not field["per_side"]},
             {"per_issue": not field["per_issue"]},
@@ -54,12 +53,12 @@ def change_format(format: dict[str, Any], chance: random.Random) -> tuple[str, d
     )
     if chance.random() < 0.15:
         del holder[name]
-        return f"{where} is gone", data
-    holder[name] = {**field, **change}
-    return f"{where}: {change}", data
+    else:
+        holder[name] = {**field, **change}
+    return data
 
 
-def _in_phases(data: dict[str, Any], chance: random.Random) -> tuple[str, dict[str, Any]]:
+def _in_phases(data: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     group = chance.choice([name for name in ("before", "round", "after") if data[name]])
     n = chance.randrange(len(data[group]))
     change: dict[str, Any] = chance.choice(
@@ -71,23 +70,22 @@ def _in_phases(data: dict[str, Any], chance: random.Random) -> tuple[str, dict[s
         ]
     )
     data[group][n] |= change
-    return f"{group}[{n}]: {change}", data
+    return data
 
 
-def _fields(shape: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Every field with its name and what holds it."""
+def _fields(shape: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """What holds each field, with its name there."""
     for name, field in shape.items():
-        yield f"{where}{name}", shape, name
-        yield from _fields(field["fields"], f"{where}{name}.")
+        yield shape, name
+        yield from _fields(field["fields"])
 
 
-def play_format(name: str, chance: random.Random, changes: int) -> tuple[str, list[Event]] | None:
-    """What was changed in a shipped format, and the events of a debate by it, as far as it goes; None if the format
-    is refused. The last event may be one that can't be folded."""
-    data, changed = shipped_format(name).model_dump(mode="json"), []
+def play_format(name: str, chance: random.Random, changes: int) -> list[Event] | None:
+    """The events of a debate by a shipped format that was changed so often, as far as it goes; None if the format is
+    refused. The last event may be one that can't be folded."""
+    data = shipped_format(name).model_dump(mode="json")
     for _ in range(changes):
-        what, data = change_format(data, chance)
-        changed.append(what)
+        data = change_format(data, chance)
     try:
         format = Format.model_validate(data)
     except ValidationError:
@@ -98,7 +96,7 @@ def play_format(name: str, chance: random.Random, changes: int) -> tuple[str, li
         _play(events, chance)
     except (DebateError, ValidationError):
         return None  # no debate is begun so
-    return f"{name}: {'; '.join(changed)}", events
+    return events
 
 
 def _play(events: list[Event], chance: random.Random) -> None:
@@ -148,24 +146,9 @@ def random_value(schema: Any, chance: random.Random) -> Any:
     return "So it is."
 
 
-def with_format(journal: bytes, chance: random.Random) -> tuple[str, bytes]:
-    """A journal whose format was changed in its first line, with every hash made again, and what was changed."""
-    lines = [json.loads(line) for line in journal.splitlines()]
-    change, lines[0]["event"]["format"] = change_format(_whole(lines[0]["event"]["format"]), chance)
-    made, before = b"", journals.START
-    for n, line in enumerate(lines, start=1):
-        sealed = journals.line(n, before, line["event"])
-        before = json.loads(sealed)["hash"]
-        made += sealed
-    return change, made
-
-
-def _whole(format: dict[str, Any]) -> dict[str, Any]:
-    """A format's data with every default in it."""
-    return Format.model_validate(format).model_dump(mode="json")
-
-
-def write(path: Path, events: list[Event]) -> None:
-    """The journal of these events."""
-    path.unlink(missing_ok=True)
-    journals.write_journal(path, events)
+def with_format(journal: bytes, chance: random.Random) -> bytes:
+    """A journal whose format was changed in its first line, with every hash made again."""
+    events = [json.loads(line)["event"] for line in journal.splitlines()]
+    whole = Format.model_validate(events[0]["format"]).model_dump(mode="json")  # with every default in it
+    events[0]["format"] = change_format(whole, chance)
+    return journals.chained(events)

@@ -8,7 +8,6 @@ import os
 import random
 import re
 import resource
-import select
 import shutil
 import signal
 import subprocess
@@ -134,6 +133,15 @@ def line(n: Any, prev: str, event: Any) -> bytes:
     return add_hash(json.dumps(record, separators=(",", ":")).encode())
 
 
+def chained(events: Iterable[Any]) -> bytes:
+    """A journal of these events, as plain data, with right hashes."""
+    made, before = b"", START
+    for n, event in enumerate(events, start=1):
+        made += (sealed := line(n, before, event))
+        before = json.loads(sealed)["hash"]
+    return made
+
+
 def line_ends(data: bytes) -> list[int]:
     """The offsets right after each newline."""
     return [found.end() for found in re.finditer(b"\n", data)]
@@ -168,13 +176,11 @@ class Recorded(NamedTuple):
     debate: Callable[..., Any]
     """Runs the command line."""
 
-    def after_a_crash(self, name: str, cut: int, *, turns: bool) -> Path:
-        """A folder with the journal's first `cut` bytes, and the replies given so far if `turns`."""
+    def after_a_crash(self, name: str, cut: int) -> Path:
+        """A folder with the journal's first `cut` bytes."""
         folder = Path(name)
         folder.mkdir()
         (folder / "report.journal.jsonl").write_bytes(self.journal[:cut])
-        if turns:
-            shutil.copytree("report.turns", folder / "report.turns")
         return folder
 
     def step(self, folder: Path) -> Any:
@@ -230,18 +236,6 @@ def _endless(path: Path, *, synced: bool) -> None:
         if synced:
             writer.sync()
     os._exit(0)
-
-
-def lasting(path: str) -> None:
-    """A writer that goes on until its standard input ends, and then prints how many events it wrote."""
-    first = nth_event(0)
-    assert isinstance(first, Opened)
-    with JournalWriter.create(path, first) as writer:
-        for n in count(1):
-            if select.select([sys.stdin], [], [], 0.002)[0]:
-                print(n)
-                return
-            writer.append(nth_event(n))
 
 
 def filling(folder: str, out: str, how: str) -> None:
@@ -302,4 +296,4 @@ def private_mount(room: Path, size: str, wanted: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    {"killed": killed, "lasting": lasting, "filling": filling}[sys.argv[1]](*sys.argv[2:])
+    {"killed": killed, "filling": filling}[sys.argv[1]](*sys.argv[2:])

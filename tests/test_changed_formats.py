@@ -94,7 +94,7 @@ def test_a_debate_by_a_changed_format(seed: int, name: str, changes: int) -> Non
     if made is None:
         return
     with folder_of_debates():
-        changed_formats.write(Path(CHANGED), made[1])
+        journals.write_journal(Path(CHANGED), made)
         check_verbs_report()
 
 
@@ -104,7 +104,7 @@ def test_a_debate_by_a_changed_format(seed: int, name: str, changes: int) -> Non
 def test_a_shipped_journal_with_another_format(seed: int, journal: Path) -> None:
     """A finished debate whose format was changed afterwards, with every hash made again, is reported or refused too."""
     with folder_of_debates():
-        Path(CHANGED).write_bytes(changed_formats.with_format(journal.read_bytes(), random.Random(seed))[1])
+        Path(CHANGED).write_bytes(changed_formats.with_format(journal.read_bytes(), random.Random(seed)))
         check_verbs_report()
 
 
@@ -115,22 +115,12 @@ def unscored() -> bytes:
     for line in lines:
         if "scores" in line["event"].get("data", {}):
             line["event"]["data"]["scores"] = None
-    return chained([line["event"] for line in lines])
+    return journals.chained([line["event"] for line in lines])
 
 
 def _panel() -> bytes:
     with TemporaryDirectory() as made:
         return journals.write_journal(Path(made) / GOOD, events("panel"))
-
-
-def chained(data: list[Any]) -> bytes:
-    """A journal of these events, with right hashes."""
-    made, before = b"", journals.START
-    for n, event in enumerate(data, start=1):
-        line = journals.line(n, before, event)
-        before = json.loads(line)["hash"]
-        made += line
-    return made
 
 
 def test_a_vote_without_scores_is_refused_by_its_format() -> None:
@@ -163,7 +153,7 @@ def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_dr
     small_tournaments.run_tournament(held)
     path = Path(held.journal_path(held.schedule[0].id))
     data = [json.loads(line)["event"] for line in path.read_bytes().splitlines()]
-    path.write_bytes(chained([*data[:2], data[-1], *data[2:]]))
+    path.write_bytes(journals.chained([*data[:2], data[-1], *data[2:]]))
 
     for verb in ("resume", "rate", "report"):
         done = debate("tournament", verb, "held")
