@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -12,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import Run
-from corpus import for_each
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.settings import SETTINGS
@@ -21,30 +19,6 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.data import read_mapping
 
 ROOT = Path(__file__).parent.parent
-
-
-@for_each(
-    [
-        (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
-        (["--rounds", "7"], "4 or 5 is a good cap. Try: --insist for 7 to 8."),
-        (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
-        (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
-        (["--max-cost", "-1"], "max_cost: -1.0 is not an amount in US dollars above 0"),
-        (["--a", "martian:x"], "cast: a: 'martian:x' is not a model spec; use one of anthropic:MODEL"),
-    ],
-    "flags",
-    "expected",
-)
-def test_bad_answers_are_reported_and_nothing_is_written(
-    debate: Run, answers: Path, flags: list[str], expected: str
-) -> None:
-    """A bad answer ends with exit code 2, one clear complaint, and no file."""
-    ran = debate("open", "--answers", "answers.yaml", *flags)
-
-    assert ran.code == 2
-    assert expected in ran.err
-    assert ran.out == ""
-    assert os.listdir() == ["answers.yaml"]
 
 
 def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:

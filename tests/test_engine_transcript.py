@@ -128,21 +128,10 @@ def test_an_example_is_no_speech(words: str) -> None:
     assert speeches(text) == [("a", 1, f"One.\n\n{example}\n\nMore."), *FOUR[1:]]
 
 
-@for_each(
-    [
-        "```\n{}\n```",
-        "   ```\n{}\n   ```",
-        " ~~~\n{}\n~~~~",
-        "- ```\n  {}\n  ```",
-        "<!--\n{}\n-->",
-        "<!-- x\n\n{} -->",
-        "<pre>\n\n{}\n</pre>",
-        "<script>\n{}\n</script>",
-        "<![CDATA[\n{}\n]]>",
-        "    {}",
-        "- x\n   {}",
-    ]
-)
+@for_each([
+    "```\n{}\n```", "   ```\n{}\n   ```", " ~~~\n{}\n~~~~", "- ```\n  {}\n  ```", "<!--\n{}\n-->", "<!-- x\n\n{} -->",
+    "<pre>\n\n{}\n</pre>", "<script>\n{}\n</script>", "<![CDATA[\n{}\n]]>", "    {}", "- x\n   {}",
+])  # fmt: skip
 def test_what_may_hide_a_speech_is_refused(words: str) -> None:
     """A heading of a speech in code, in HTML or below an item of a list is refused with its line, named or not."""
     for heading in ("### Bo (Con)", "### Con", "###\u00a0Con", "## Con"):
@@ -153,69 +142,27 @@ def test_what_may_hide_a_speech_is_refused(words: str) -> None:
 
 
 LABELS = [
-    "###\u00a0Bo (Con)",
-    "\t### Bo (Con)",
-    "12:04 PM - Bo: It is so.",
-    "[12/03/2024, 10:32:11 a.m.] Bo: It is so.",
-    "Mar 12, 10:32 Bo: It is so.",
-    "Bo [10:32]: It is so.",
-    "Bo (Con) 10:32 AM",
-    "Monday, 12 March 2024 10h32 | Bo: It is so.",
-    "###Bo (Con)",
-    "#### Bo (Con)",
-    "#### Other (Con)",
-    "#### Con",
-    "#### Bo",
-    "**Bo (Con):**",
-    "**Bo (Con):** It is so.",
-    "**Con**",
-    "**Con:** It is so.",
-    "_Con_",
-    "[Against]: It is so.",
-    "Bo (Con)",
-    "Bo (Con) \u2014 It is so.",
-    "Con, Bo: It is so.",
-    "**(Con) Bo**",
-    "[Bo](https://example.org) (Con): It is so.",
-    "Bo\\: It is so.",
-    "Bo: It is so.",
-    "8o: It is so.",
-    "Researcher B: It is so.",
-    "<h3>Bo (Con)</h3>",
-    "<h3>Bo &#40;Con&#41;</h3>",
-    "<h3 title='x>y'>B<b>o</b></h3>",
-    "**Bo&nbsp;(Con)**",
-    "It is so.<br>Con: It is not.",
-    "\uff03 Bo (Con)",
-    "Bo\uff08Con\uff09\uff1a It is so.",
-    "B\u200do (Con)",
-    "B&#8203;o (Con)",
-    "\u0412\u043e (\u0421\u043en)",
-    "Bo\u2014I concede.",
-    "Bo \u2015 I concede.",
-    "[12:03] Bo: It is so.",
-    "12:03 Bo: It is so.",
-    "1. Bo: It is so.",
-    "Reply: Bo: It is so.",
-    "Round 2 - Bo: It is so.",
-    "Bo\u2236 It is so.",
-    "Bo\ua789 It is so.",
+    "###\u00a0Bo (Con)", "\t### Bo (Con)", "12:04 PM - Bo: It is so.", "[12/03/2024, 10:32:11 a.m.] Bo: It is so.",
+    "Mar 12, 10:32 Bo: It is so.", "Bo [10:32]: It is so.", "Bo (Con) 10:32 AM",
+    "Monday, 12 March 2024 10h32 | Bo: It is so.", "###Bo (Con)", "#### Bo (Con)", "#### Other (Con)", "#### Con",
+    "#### Bo", "**Bo (Con):**", "**Bo (Con):** It is so.", "**Con**", "**Con:** It is so.", "_Con_",
+    "[Against]: It is so.", "Bo (Con)", "Bo (Con) \u2014 It is so.", "Con, Bo: It is so.", "**(Con) Bo**",
+    "[Bo](https://example.org) (Con): It is so.", "Bo\\: It is so.", "Bo: It is so.", "8o: It is so.",
+    "Researcher B: It is so.", "<h3>Bo (Con)</h3>", "<h3>Bo &#40;Con&#41;</h3>", "<h3 title='x>y'>B<b>o</b></h3>",
+    "**Bo&nbsp;(Con)**", "It is so.<br>Con: It is not.", "\uff03 Bo (Con)", "Bo\uff08Con\uff09\uff1a It is so.",
+    "B\u200do (Con)", "B&#8203;o (Con)", "\u0412\u043e (\u0421\u043en)", "Bo\u2014I concede.", "Bo \u2015 I concede.",
+    "[12:03] Bo: It is so.", "12:03 Bo: It is so.", "1. Bo: It is so.", "Reply: Bo: It is so.",
+    "Round 2 - Bo: It is so.", "Bo\u2236 It is so.", "Bo\ua789 It is so.",
     *(f"Bo{colon} It is so." for colon in "\u02d0\u205a\u2025\u0903\ufe30"),
     *(f"B{letter}: It is so." for letter in "\u2c9f\u101d\u0ed0\u0d20\u10ff\u0b20\U0001042c\U000104c2"),
-    *(f"{letter}o: It is so." for letter in "\ua4d0\u13f4\u15f7"),
-    "Bo\u05c3 It is so.",
-    "B0: It is so.",
-    "\u0299\u1d0f: It is so.",
-    "B\u00f2: It is so.",
-    "B\u0585: It is so.",
-    "**Bo (Con)** It is so.",
-    "B\u0332o\u0332: It is so.",
-    "[Bo] It is so.",
+    *(f"{letter}o: It is so." for letter in "\ua4d0\u13f4\u15f7"), "Bo\u05c3 It is so.", "B0: It is so.",
+    "\u0299\u1d0f: It is so.", "B\u00f2: It is so.", "B\u0585: It is so.", "**Bo (Con)** It is so.",
+    "B\u0332o\u0332: It is so.", "[Bo] It is so.",
     *(f"B{letter}: It is so." for letter in "\u03c3\u0275\u25cb\u3007\u2d54"),
     *(f"{letter}o: It is so." for letter in "\u042c\u0432\u03d0\u0299"),
     *(f"Bo{colon} It is so." for colon in ("\u1361", "\u2982", "\u2806", "\ua6f4", "\u1804", ".:")),
     "B\u200ao: It is so.",
-]
+]  # fmt: skip
 
 
 @for_each(LABELS)
@@ -311,14 +258,6 @@ def test_what_is_refused(row: tuple[str, str]) -> None:
     assert error in errors(text)
 
 
-def test_every_error_is_reported_at_once() -> None:
-    """Several errors are listed together, twenty at most."""
-    text = PRO_CON + "### Moderator\n\nz\n\n" * 30
-
-    assert len(errors(f"{PRO_CON}### Moderator\n\nz\n\n### Host\n\nz\n").split("\n")) == 2
-    assert "10 more lines have such problems" in errors(text) and len(errors(text).split("\n")) == 21
-
-
 def entry(speaker: str, text: str, **more: object) -> dict[str, object]:
     """A speech of a JSON document."""
     return {"speaker": speaker, "text": text, **more}
@@ -374,7 +313,8 @@ def test_json_that_is_refused(row: tuple[Any, str]) -> None:
 
 
 def test_limits() -> None:
-    """Fifty rounds and two hundred speeches are taken, and no more."""
+    """Fifty rounds and two hundred speeches are taken, and no more. Several errors are listed together, twenty at
+    most."""
 
     def rounds(count: int) -> str:
         return "\n".join(f"## Round {number}\n### Pro\nx\n### Con\ny\n" for number in range(1, count + 1))
@@ -383,6 +323,11 @@ def test_limits() -> None:
     assert "51 rounds" in errors(rounds(51))
     assert "line 201: 'x' names no side" in errors("## x\n" * (MAX_SPEECHES + 1) + rounds(1))
     assert "at most 50 rounds and 200 speeches" in errors("## Round 1\n" + "### Pro\nx\n### Con\ny\n" * MAX_SPEECHES)
+
+    text = PRO_CON + "### Moderator\n\nz\n\n" * 30
+
+    assert len(errors(f"{PRO_CON}### Moderator\n\nz\n\n### Host\n\nz\n").split("\n")) == 2
+    assert "10 more lines have such problems" in errors(text) and len(errors(text).split("\n")) == 21
 
 
 def test_the_work_of_too_many_speeches_grows_with_their_number() -> None:

@@ -31,7 +31,10 @@ T = "topic: Tabs are good.\n"
         (T + "brief: 'false'\n", "brief: 'false' is not true or false. Try: `brief: false`, without quotes."),
         (T + "max_cost: '2'\n", "or null for no cap. Try: `max_cost: 2`, without quotes."),
         (T + "max_cost: $2\n", "or null for no cap. Try: `max_cost: 2`."),
-        (T + "rounds: 7\n", "Try: `insist: true` for 7 to 8."),
+        (T + "rounds: 7\n", "4 or 5 is a good cap. Try: `insist: true` for 7 to 8."),
+        (T + "context: [missing.md]\n", "context: missing.md: can't be read (No such file or directory)"),
+        (T + "max_cost: -1\n", "max_cost: -1 is not an amount in US dollars above 0"),
+        (T + "cast: {a: 'martian:x'}\n", "cast: a: 'martian:x' is not a model spec; use one of anthropic:MODEL"),
         (T + "issues: Is it fast?\n", "is not true, false or a list of questions. Try: issues: ['Is it fast?']."),
         (T + "cast: {A: host, jugde: host, pro: host}\n", "moderator. Did you mean 'a', 'judge', 'a'?"),
         (T + "positions: {pro: x y., con: y z.}\n", "for a and b. Try: `a` for Pro and `b` for Con."),
@@ -48,7 +51,7 @@ def test_in_an_answers_file(debate: Run, here: Path, no_models: None, file: str,
 
     ran = debate("open", "--answers", "a.yaml")
 
-    assert ran.code == 2 and expected in ran.err, ran.err
+    assert ran.code == 2 and ran.out == "" and expected in ran.err, ran.err
     assert [path.name for path in here.iterdir()] == ["a.yaml"]
 
 
@@ -59,6 +62,7 @@ def test_in_an_answers_file(debate: Run, here: Path, no_models: None, file: str,
         (("open", "Tabs are good.", "--rounds=7", "--max-cost=$2"), "Try: --insist for 7 to 8.\n"),
         (("open", "Tabs are good.", "--rounds=7", "--max-cost=$2"), "Try: --max-cost 2.\n"),
         (("run", "--topic", "Should we?", "--issues", "Is it fast?"), "'Is it fast?' belongs to no flag, and --topic"),
+        (("open", "Tabs are good.", "--output=/dev/x.md"), "output: can't write '/dev/x.md'"),
         (("serve", "."), "debate: . is one argument too many\n"),
         (("run", "Tabs are good.", "--a", "openai:http://h/v1"), "MODEL@URL. A URL begins with http:// or https:// in"),
         (("report", "--schema", "--to", "a.json"), "writes no file. Try: `debate report --schema > FILE`.\n"),

@@ -164,8 +164,7 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
 
 
 def test_risks_are_the_same_wherever_settings_come_from(here: Path) -> None:
-    """Answers, the settings that they make and the journal that these open run the same program; only consent that is
-    passed lets a library call continue with that journal."""
+    """Answers, the settings that they make and the journal that these open run the same program."""
     given = SETTINGS | {"cast": {"a": "command:cat -u", "b": "rehearse", "judge": "rehearse"}}
     settings = make_settings(given, load_format("adversarial"), "r.md")
     files = asyncio.run(open_debate(settings))
@@ -174,5 +173,3 @@ def test_risks_are_the_same_wherever_settings_come_from(here: Path) -> None:
     assert [[(risk.kind, risk.where, risk.what) for risk in risks] for risks in found] == [
         [("program", "cast.a", "cat -u")]
     ] * 3
-    with pytest.raises(BadSettings, match="cat -u"):
-        asyncio.run(resume(files.journal))
