@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import reply_codes
@@ -65,9 +64,6 @@ class Server:
         """Whether batches take long: they do not end until this is False."""
         self.batch_fault: Callable[[dict[str, Any]], str] = lambda request: ""
         """A request of a batch to what becomes of it: `expired`, `errored`, `canceled`, or nothing else than usual."""
-        self.creations: Callable[[int], str] = lambda n: ""
-        """How many batches were asked for before to what goes wrong: `refuse`, or nothing."""
-        self.asked_to_create = 0
         self.answers_of: dict[str, list[dict[str, Any]]] = {}
         self.results: Callable[[str, int], str] = lambda text, n: text
         """The results of a batch, and how often results were asked for before, to what is sent."""
@@ -103,10 +99,6 @@ class Server:
 
     async def create_batch(self, http: web.Request) -> web.StreamResponse:
         """POST /v1/messages/batches."""
-        fault = self.creations(self.asked_to_create)
-        self.asked_to_create += 1
-        if fault == "refuse":
-            return web.json_response({"type": "error", "error": {"type": "overloaded_error"}}, status=529)
         id = f"msgbatch_{len(self.batches)}"
         self.batches[id] = (await http.json())["requests"]
         self.answers_of[id] = [self._batched(request) for request in self.batches[id]]
@@ -125,12 +117,8 @@ class Server:
         return web.Response(text=text, content_type="application/x-jsonl")
 
     def _batch(self, id: str) -> dict[str, Any]:
-        count, now = len(self.batches[id]), datetime.now(UTC).isoformat()
-        counts = dict.fromkeys(("processing", "errored", "expired", "canceled", "succeeded"), 0)
-        counts["processing" if self.batches_open else "succeeded"] = count
         status = "in_progress" if self.batches_open else "ended"
-        common = {"id": id, "type": "message_batch", "created_at": now, "expires_at": now}
-        return {**common, "processing_status": status, "request_counts": counts, "results_url": None}
+        return {"id": id, "type": "message_batch", "processing_status": status, "results_url": None}
 
     def _batched(self, request: dict[str, Any]) -> dict[str, Any]:
         """The result of one request."""
