@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from attacks import NONCE
+from core import folding
 from core.folding import ballot_event, plainest_reply, reply
 
 from debate_orchestrator.core import schedule
@@ -13,12 +13,10 @@ from debate_orchestrator.core.events import ContextFile, Opened, QuestionAsked, 
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.speech_rules import visible_text
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
-from debate_orchestrator.storage.journal_lines import SCHEMA
 
 Texts = Callable[[str], str]
 """A place to the text that is there, asked in the order in which texts come to stand somewhere. Places are `topic`,
@@ -41,24 +39,16 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     """The opening of a debate, with everything that its format leaves open if it is to be `whole`: mirrored, judged
     each round and cast a pre-debate vote."""
     made = loader.load(name).model_copy(update=rules)
-    context = tuple(ContextFile(name=texts("name"), text=texts("file")) for _ in range(2))
-    cast = dict.fromkeys(made.active_seats(), ("host",)) | (
-        {JUDGE: ("host",) * judges} if JUDGE in made.active_seats() else {}
-    )
-    setup = Settings(
-        topic=texts("topic"),
-        positions={side: texts("position") for side in made.sides},
-        rounds=min(rounds, made.round_limits.max),
-        strictness="strict",
-        first=made.sides[0],
-        context=tuple(file.name for file in context),
-        cast=cast,
+    opening = folding.opened(
+        min(rounds, made.round_limits.max),
+        judges,
+        rules=made,
+        context=tuple(ContextFile(name=texts("name"), text=texts("file")) for _ in range(2)),
         mirror=whole and any(map(made.is_vote, made.phases())),
         each_round=whole and "each round" in made.optional_phases,
         blind=whole and "blind" in made.optional_phases,
     )
-    given = {"settings": setup, "context": context, "format": made, "prompts": {}}
-    return Opened(schema_version=SCHEMA, version="0", seed=1, nonce=NONCE, **given)
+    return opening.with_settings(topic=texts("topic"), positions={side: texts("position") for side in made.sides})
 
 
 def put(texts: Texts, opening: Opened) -> Iterator[Put]:
