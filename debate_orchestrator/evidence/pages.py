@@ -269,41 +269,33 @@ def _shifts_baseline(style: dict[str, str]) -> bool:
 
 
 def _script_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
-    """Separates superscript or subscript from its neighbours: 10² is not 102,
-    and a footnote's number is not a digit."""
-    text = node.text_content().strip()
-    is_subscript = node.tag == "sub" or style.get("vertical-align", "").startswith(
-        ("sub", "bottom", "text-bottom", "-")
-    )
+    """The characters to write before and after superscript or subscript, so that 10\u00b2 is not read as 102.
+    Superscript digits after a word and the punctuation that ends it are a footnote number and get brackets; after a
+    figure they are a part of it."""
+    text, following, before = node.text_content().strip(), _text_after(node), preceding[-1:]
+    raised = node.tag != "sub" and not style.get("vertical-align", "").startswith(("sub", "bottom", "text-bottom", "-"))
+    sign, touches = SUPERSCRIPT if raised else SUBSCRIPT, following[:1].isalnum()
     if text.startswith("[") and text.endswith("]"):
-        return (SUBSCRIPT, "") if is_subscript else ("", "")
-    return _marks_around(text, SUBSCRIPT if is_subscript else SUPERSCRIPT, preceding, _text_after(node))
+        return ("", "") if raised else (sign, "")
+    if not any(map(str.isalnum, text)):
+        return "", ""
+    if before.isspace() and preceding.strip() and raised and text.isdecimal() and not touches:
+        return sign, ""
+    if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
+        return "", " " if touches else ""
+    if raised and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[-2:-1].isalpha():
+        return (sign, "") if may_have_exponent(preceding) and not touches else ("[", "]")
+    if raised and before.isdigit() and text.lower() in _ORDINALS:
+        return "", ""
+    if not raised and before.isalpha() and text.isdecimal():
+        return "", sign if following[:1].isdigit() else ""
+    return sign, sign if touches or not re.fullmatch(r"[-+\u2212]?\w+", text) else ""
 
 
 def _text_after(node: Any) -> str:
     """The text right after an element."""
     following = node.getnext()
     return node.tail or ("" if following is None or following.tag not in _INLINE else following.text_content())
-
-
-def _marks_around(text: str, sign: str, preceding: str, following: str) -> tuple[str, str]:
-    """The characters to write before and after superscript or subscript, so that 10\u00b2 is not read as 102.
-    Superscript digits after a word and the punctuation that ends it are a footnote number and get brackets; after a
-    figure they are a part of it."""
-    if not any(map(str.isalnum, text)):
-        return "", ""
-    touches, before = following[:1].isalnum(), preceding[-1:]
-    if before.isspace() and preceding.strip() and sign == SUPERSCRIPT and text.isdecimal() and not touches:
-        return sign, ""
-    if not before or before.isspace() or unicodedata.category(before) in ("Ps", "Pi"):
-        return "", " " if touches else ""
-    if sign == SUPERSCRIPT and text.isdecimal() and before in ".,;:!?\u201d\u2019\u00bb" and preceding[-2:-1].isalpha():
-        return (sign, "") if may_have_exponent(preceding) and not touches else ("[", "]")
-    if sign == SUPERSCRIPT and before.isdigit() and text.lower() in _ORDINALS:
-        return "", ""
-    if sign == SUBSCRIPT and before.isalpha() and text.isdecimal():
-        return "", sign if following[:1].isdigit() else ""
-    return sign, sign if touches or not re.fullmatch(r"[-+\u2212]?\w+", text) else ""
 
 
 def _linked_footnote(node: Any, preceding: str) -> str:

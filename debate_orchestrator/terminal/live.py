@@ -333,8 +333,8 @@ def _cost(debate: DebateState) -> list[str]:
     total = costs_of(debate).total
     if not total.calls:
         return []
-    unknown = "a call" if total.unpriced_calls == 1 else f"{total.unpriced_calls} calls"
-    return [f"${total.cost:.4f}" + (f" and {unknown} of unknown price" if total.unpriced_calls else "")]
+    unknown = f" and {plural(total.unpriced_calls, 'call')} of unknown price" if total.unpriced_calls else ""
+    return [f"${total.cost:.4f}{unknown}"]
 
 
 _MAX_BAR_COLUMNS = 20
@@ -392,10 +392,8 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
     """The note below a speech; empty if there is none."""
     notes = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
     if isinstance(event, events.Spoke):
-        visible = speech_rules.visible_speech(debate, turn)
-        notes += (
-            [f"the last {visible.dropped} words are over the limit, and no seat hears them"] if visible.dropped else []
-        )
+        dropped_words = speech_rules.visible_speech(debate, turn).dropped
+        notes += [f"the last {dropped_words} words are over the limit, and no seat hears them"] if dropped_words else []
     return f"-- {'; '.join(notes)}." if notes else ""
 
 
