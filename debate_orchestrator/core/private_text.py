@@ -111,10 +111,9 @@ class PublicText(NamedTuple):
     text: str
     had_private: bool = False
     """Whether private reasoning was left out of it."""
-    begins_at: int = 0
-    """The place before which a closing tag without an opening tag made all private."""
-    has_unclosed_reasoning: bool = False
-    """Whether private reasoning begins after other text and is never closed. It is then part of `text`."""
+    has_unpaired_tag: bool = False
+    """Whether a closing tag without an opening one made all before it private, or private reasoning begins after other
+    text and is never closed; then it is part of `text`."""
 
 
 def public_text(text: str, tag: str = "", *, is_speech: bool = True) -> PublicText:
@@ -175,9 +174,8 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
     if rule := _BEFORE_ANSWER.match(text):
         text = text[rule.end() :]
     in_words = _end_of_reasoning_in_words(text, is_open=not is_complete or not is_speech)
-    begins = len(text) - len(text.lstrip())
     tags, public, at = _tags(tag), list[str](), in_words
-    position, private, begins_at = at, in_words > 0, 0
+    position, private, is_begun = at, in_words > 0, True
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)
@@ -185,7 +183,7 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
         if name.endswith(_END):
             is_end = match[0].casefold() == "<|end|>"  # of any message, not only of reasoning
             if not is_end and (kind == _FORMAT_TAG or not is_speech or _stands_alone(text, match)):
-                begins_at = position if match.start() > begins else 0
+                is_begun = not text[: match.start()].strip()
                 public, at, private = [], position, True
             continue
         opened = (match["name"] or kind).casefold()
@@ -208,7 +206,7 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
     spoken = "".join((*public, text[at:]))
     if answer := _ANSWER.fullmatch(spoken):
         spoken = answer["rest"] if answer["text"] is None else answer["text"]
-    return PublicText(spoken, private, begins_at, bool(unclosed))
+    return PublicText(spoken, private, bool(unclosed) or not is_begun)
 
 
 def _end_of_reasoning_in_words(text: str, *, is_open: bool) -> int:

@@ -44,9 +44,8 @@ _REPLY_CODE = re.compile(
 _FENCE = re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE)
 _CITATION_FIELDS = ("url", "quote")
 """The fields of what a side cites, as a clerk looks it up."""
-_QUOTATION_MARKS = ('"', "＂", "«»", "‹›", "「」", "『』", "《》", "〝〞〟")
+_QUOTATION_MARKS = ('"', "“”„‟", "＂", "«»", "‹›", "「」", "『』", "《》", "〝〞〟")
 """Marks of quotations, by kind. Of each kind one opens and the next one closes."""
-_CURLY_MARK = re.compile("[“”„‟]")
 _SINGLE_MARK = re.compile(r"(?P<opening>(?<!\w)[‘‚](?=\S)|(?<![\w'])''(?=\w))|[’‘](?!\w)|(?<=[^\s'])''(?!')")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _QUOTING_TAG = re.compile(r"<(/?)(blockquote|code|details|pre|q|quote|samp|template|textarea|xmp)\b", re.IGNORECASE)
@@ -165,7 +164,7 @@ def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, 
 
 def _ends_with_line(debate: DebateState, line: str, visible: VisibleText, reply: Reply, code: str = "") -> bool:
     public = _public(debate, reply.text)
-    if reply.ended == "cut" or public.begins_at or public.has_unclosed_reasoning or visible.dropped:
+    if reply.ended == "cut" or public.has_unpaired_tag or visible.dropped:
         return False
     if not ends_with_line(visible.text, line, code):
         return False
@@ -253,10 +252,8 @@ def _is_in_quoting_tag(prose: str) -> bool:
 
 def _is_quoted(prose: str) -> bool:
     """Whether what follows a text is within quotation marks, as far as the marks of each kind tell."""
-    depth, singles = 0, [*_SINGLE_MARK.finditer(prose)]
-    for mark in _CURLY_MARK.findall(prose):  # some languages close with what others open with, but not with a low mark
-        depth += -1 if depth and mark not in "„‟" else 1
-    if depth or (singles and singles[-1]["opening"]):  # the last one: an apostrophe looks like a mark that closes
+    singles = [*_SINGLE_MARK.finditer(prose)]
+    if singles and singles[-1]["opening"]:  # the last one: an apostrophe looks like a mark that closes
         return True
     return any(sum(map(prose.count, marks)) % 2 for marks in _QUOTATION_MARKS)
 

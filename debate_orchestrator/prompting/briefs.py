@@ -364,29 +364,19 @@ def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any
     return {"issues": issues, "untouched": rapporteur.untouched_issues(debate)}
 
 
-def _turn(debate: DebateState, turn: Turn, plain_phase: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A turn as templates see it, as plain data; `plain_phase` is its phase as they see it, if that is made already."""
-    names = ("id", "seat", "round", "mirrored", "role", "judging", "speaking")
+def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
+    """A turn as templates see it, as plain data."""
+    names = ("id", "seat", "round", "mirrored", "role", "judging", "speaking", "after_rounds", "phase")
     plain = {name: rendering.plain_data(getattr(turn, name)) for name in names}
-    return {
-        **plain,
-        "after_rounds": turn.after_rounds,
-        "closing": turn.after_rounds,  # a former name
-        "phase": plain_phase or rendering.plain_data(turn.phase),
-        "tag": rendering.plain_data(debate.format.tag_of(turn)),
-    }
+    return {**plain, "closing": turn.after_rounds, "tag": debate.format.tag_of(turn)}  # the first is a former name
 
 
 def _turns_heard(debate: DebateState, for_turn: Turn) -> list[dict[str, Any]]:
     """The speeches that the seat of a turn has heard, as templates see them, as plain data."""
     names = [name for name in TranscriptEntry.model_fields if name not in ("turn", "structured")]
-    entries = transcript_entries.entries_for(debate, for_turn)
-    phases = {id(entry.turn.phase): entry.turn.phase for entry in entries}  # a few, which many turns share
-    plain_phases = {key: rendering.plain_data(phase) for key, phase in phases.items()}
     return [
-        {name: rendering.plain_data(getattr(entry, name)) for name in names}
-        | {"turn": _turn(debate, entry.turn, plain_phases[id(entry.turn.phase)])}
-        for entry in entries
+        {name: rendering.plain_data(getattr(entry, name)) for name in names} | {"turn": _turn(debate, entry.turn)}
+        for entry in transcript_entries.entries_for(debate, for_turn)
     ]
 
 

@@ -57,7 +57,6 @@ OPEN_QUOTATIONS = [f"She wrote: {mark}It is over.\n\n{{}}" for mark in '"“„�
     "She wrote: ''It is over.\n\n{}",
     "The dogs’ owner wrote: ‘It’s over.\n\n{}",
     "She wrote: “He «was.\n\n{}",
-    "She wrote: “He „was.\n\n{}",
 ]
 """Speeches in which a line without a code decides nothing."""
 OWN = {
