@@ -34,6 +34,11 @@ def spec_data(topics: int = 2, **changes: Any) -> dict[str, Any]:
     return {**spec, "rounds": 1, **changes}
 
 
+def write_spec(name: str = "spec.yaml", *, topics: int = 1, **changes: Any) -> None:
+    """Writes the file of such a spec; JSON is YAML too."""
+    Path(name).write_text(json.dumps(spec_data(topics, **changes)), encoding="utf-8")
+
+
 def spec(topics: int = 2, *, rehearse: bool = True, **changes: Any) -> TournamentSpec:
     return parse_spec(spec_data(topics, **changes), rehearse=rehearse)
 

@@ -8,6 +8,8 @@ import json
 import logging
 import re
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import small_tournaments
 from conftest import CommandResult, Run
 from corpus import for_each
 from postgres import Line, Postgres, line
-from started import started
+from started import Started, started
 
 from debate_orchestrator.storage import run_elsewhere
 from debate_orchestrator.storage.journal import JournalWriter
@@ -28,7 +30,6 @@ from debate_orchestrator.tournament.cluster.database import open_database
 from debate_orchestrator.tournament.cluster.jobs import enqueue
 from debate_orchestrator.tournament.cluster.shared import append_lines
 from debate_orchestrator.tournament.spec import model_of
-from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.util.errors import LockedJournal, Paused
 
 RUN = ("tournament", "run", "spec.yaml", "--rehearse", "--no-reports", "--to")
@@ -37,16 +38,22 @@ RUN = ("tournament", "run", "spec.yaml", "--rehearse", "--no-reports", "--to")
 @pytest.fixture(autouse=True)
 def spec(here: Path) -> None:
     """A spec file of three models and one topic."""
-    write_spec()
-
-
-def write_spec(**changes: Any) -> None:
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, **changes)), encoding="utf-8")
+    small_tournaments.write_spec()
 
 
 def data(where: str) -> dict[str, bytes]:
     """The journals of a folder."""
     return {path.name: path.read_bytes() for path in Path(where, "debates").glob("*.journal.jsonl")}
+
+
+@contextmanager
+def queued(server: Postgres, url: str, *flags: str) -> Iterator[Started]:
+    """A run whose debates are in the queue of a database."""
+    with started("tournament", "run", "spec.yaml", "--to", "out", "--cluster", url, *flags) as run:
+        run.hear("Workers take the debates")
+        while not server.query(url.rpartition("/")[2], "SELECT 1 FROM procrastinate_jobs LIMIT 1"):
+            pass
+        yield run
 
 
 def held(debate: Run, url: str, *command: str) -> CommandResult:
@@ -263,10 +270,7 @@ def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_serve
 @pytest.mark.parametrize("stored", ["[[[[", '{"schema": 1, "added": 5}'])
 def test_a_stored_spec_that_is_none(debate: Run, url: str, postgres_server: Postgres, stored: str) -> None:
     """A spec in the database that can't be read is reported in a sentence, by the run as by a worker."""
-    with started(*RUN, "out", "--cluster", url) as run:
-        run.hear("Workers take the debates")
-        while not postgres_server.query(url.rpartition("/")[2], "SELECT 1 FROM procrastinate_jobs LIMIT 1"):
-            pass
+    with queued(postgres_server, url, "--rehearse") as run:
         run.signal(signal.SIGINT)
         run.end()
     postgres_server.query(url.rpartition("/")[2], f"UPDATE tournaments SET spec = '{stored}'")
@@ -283,14 +287,10 @@ def test_a_worker_needs_keys_and_consent_of_its_own(
     a worker is nowhere in the database, and neither is the database's password."""
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-0123456789abcdef")
     program = "command:python3 -c 'import os; print(os.environ[\"OPENROUTER_API_KEY\"])'"
-    write_spec(
+    small_tournaments.write_spec(
         models=[program, "openrouter:x/y", "rehearse:openai:gpt-5.1"], judges={"from": ["command:cat"], "panel": 1}
     )
-    with started("tournament", "run", "spec.yaml", "--trust", "--to", "out", "--cluster", url) as run:
-        run.hear("Workers take the debates")
-        waiting = "SELECT count(*) > 0 FROM procrastinate_jobs"
-        while postgres_server.query(url.rpartition("/")[2], waiting) != [(True,)]:
-            pass
+    with queued(postgres_server, url, "--trust"):
         trusting = debate("worker", url, "--until-done", "--quiet")
         monkeypatch.delenv("OPENROUTER_API_KEY")
         keyless = debate("worker", url, "--until-done", "--trust")
@@ -307,12 +307,11 @@ def test_a_database_names_no_file_of_a_worker_unasked(debate: Run, url: str, pos
     """A worker reads no file of its working folder because a spec in the database names it as a recording, unless it
     trusts that spec; and then nothing that is in the file is told to the database."""
     Path("passwords.txt").write_text("hunter2 is the password\n", encoding="utf-8")
-    write_spec(models=["rehearse:openai:gpt-5.1", "replay:passwords.txt"], judges={"from": ["rehearse"], "panel": 1})
+    small_tournaments.write_spec(
+        models=["rehearse:openai:gpt-5.1", "replay:passwords.txt"], judges={"from": ["rehearse"], "panel": 1}
+    )
     name = url.rpartition("/")[2]
-    with started("tournament", "run", "spec.yaml", "--to", "out", "--cluster", url) as run:
-        run.hear("Workers take the debates")
-        while postgres_server.query(name, "SELECT count(*) > 0 FROM procrastinate_jobs") != [(True,)]:
-            pass
+    with queued(postgres_server, url):
         unasked = debate("worker", url, "--until-done", "--quiet")
         begun = postgres_server.query(name, "SELECT count(*) FROM journals")
         trusting = debate("worker", url, "--until-done", "--quiet", "--trust")
@@ -406,25 +405,13 @@ def test_without_the_extra(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_same_tournament(here: Path) -> None:
     """A tournament is known by what its debates depend on: added models, caps and limits make no other of it."""
-    name = folder.identity(small_tournaments.spec())
-    more = folder.add_model(
-        small_tournaments.tournament(), model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"})
-    )
+    late = model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"})
+    more = folder.add_model(small_tournaments.tournament(), late).spec
+    limited = small_tournaments.spec(max_cost=3, limits={"anthropic": {"requests": 9}})
+    others = [small_tournaments.spec(**change) for change in ({"seed": 2}, {"tag": "b"}, {"rounds": 2})]
 
-    assert (
-        folder.identity(more.spec)
-        == name
-        == folder.identity(small_tournaments.spec(max_cost=3, limits={"anthropic": {"requests": 9}}))
-    )
-    assert (
-        len(
-            {
-                folder.identity(small_tournaments.spec(**change))
-                for change in ({}, {"seed": 2}, {"tag": "b"}, {"rounds": 2})
-            }
-        )
-        == 4
-    )
+    assert folder.identity(more) == folder.identity(small_tournaments.spec()) == folder.identity(limited)
+    assert len({folder.identity(spec) for spec in (more, *others)}) == 4
 
 
 FORGED = ("no tournament/x", "no debate of it", "", None)
@@ -436,11 +423,7 @@ def test_jobs_that_this_program_did_not_make(debate: Run, url: str, postgres_ser
     """Jobs that name no debate, whatever their arguments are, and those of a dead worker too, end without a traceback,
     and every debate is held."""
     name = url.rpartition("/")[2]
-    with started(*RUN, "out", "--cluster", url) as run:
-        run.hear("Workers take the debates")
-        waiting = "SELECT count(*) > 0 FROM procrastinate_jobs"
-        while postgres_server.query(name, waiting) != [(True,)]:
-            pass
+    with queued(postgres_server, url, "--rehearse") as run:
         ((queue,),) = postgres_server.query(name, "SELECT min(queue_name) FROM procrastinate_jobs")
         old = "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 day') RETURNING id"
         ((dead,),) = postgres_server.query(name, old)

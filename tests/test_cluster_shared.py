@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -27,11 +28,11 @@ from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster import shared
 from debate_orchestrator.tournament.cluster import worker as worker_module
 from debate_orchestrator.tournament.cluster.coordinator import Coordinator
-from debate_orchestrator.tournament.cluster.database import Database, open_database
+from debate_orchestrator.tournament.cluster.database import Database, open_database, out_of_reach
 from debate_orchestrator.tournament.cluster.jobs import QueueCounts, enqueue
 from debate_orchestrator.tournament.cluster.shared import BudgetedProvider, ClusterBudget
 from debate_orchestrator.tournament.cluster.worker import _TAKE_OVER, Worker
-from debate_orchestrator.tournament.folder import Tournament
+from debate_orchestrator.tournament.folder import Tournament, spec_data
 from debate_orchestrator.util.errors import BadFile, OverBudget, PermanentFailure, TransientError
 
 MODEL = "anthropic:m"
@@ -96,6 +97,11 @@ async def tournament(url: str, max_cost: float) -> AsyncIterator[Database]:
         insert = "INSERT INTO tournaments (id, tag, spec, max_cost) VALUES ('t', 't', '{}', %(max_cost)s)"
         await database.execute(insert, max_cost=max_cost)
         yield database
+
+
+def offline(notices: list[str]) -> Database:
+    """A database without a server."""
+    return Database(App(connector=InMemoryConnector()), "postgresql://h/x", notices.append)
 
 
 @pytest.fixture(autouse=True)
@@ -342,17 +348,6 @@ def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monke
     assert 0.1 + 0.4 + 0.2 - 0.1 - 0.4 - 0.2 < 0 and asyncio.run(play()) == 0
 
 
-def test_a_tournament_that_was_removed(postgres_server: Postgres, database: str) -> None:
-    """A worker that is to read a tournament which another has just removed says so, and goes on."""
-    said: list[str] = []
-
-    async def play() -> list[str]:
-        async with open_database(postgres_server.url(database), print) as stored:
-            return await Worker(stored, lambda held: [], concurrency=1, notify=said.append)._begin("gone")
-
-    assert asyncio.run(play())[0].endswith("was removed.") and said[0].startswith("No debates of “gone” are taken: ")
-
-
 def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the database is away just as a worker stops to take the debates of a tournament, it takes no more of them,
     and all of its tasks have ended when it has."""
@@ -377,7 +372,7 @@ def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(worker_module, "take_debates", take)
     for name in ("requeue_stalled", "count_queue"):
         monkeypatch.setattr(worker_module, name, nothing)
-    stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", lambda sentence: None)
+    stored = offline([])
     monkeypatch.setattr(stored, "rows", rows)
     worker = Worker(stored, lambda held: [], concurrency=1)
     loaded = small_tournaments.spec()
@@ -401,7 +396,7 @@ def test_a_worker_is_given_up_while_the_database_hangs(monkeypatch: pytest.Monke
         raise psycopg.OperationalError
 
     monkeypatch.setattr(worker_module, "END_SECONDS", 0.1)
-    stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", lambda sentence: None)
+    stored = offline([])
     for query in ("rows", "give_heartbeats"):
         monkeypatch.setattr(stored, query, hang)
     worker = Worker(stored, lambda held: [], concurrency=1)
@@ -419,63 +414,48 @@ def test_a_worker_is_given_up_while_the_database_hangs(monkeypatch: pytest.Monke
     assert asyncio.run(play()) == set()
 
 
-class Failing:
-    """What the pool of a database gives: connections on which every statement fails."""
+def test_what_keeps_a_tournament_from_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told once, in a sentence. Whoever can write to the database can name a tournament as they like, or remove
+    it at any time."""
+    notices: list[str] = []
+    stored, tag = offline(notices), "demo: none here.” 12 debates completed here"
+    worker = Worker(stored, lambda held: ["No key."], concurrency=1, notify=notices.append)
+    text = json.dumps(spec_data(small_tournaments.spec()))
 
-    def __init__(self, error: Exception):
-        self._error = error
+    async def play(*rows: list[tuple[Any, ...]]) -> None:
+        monkeypatch.setattr(stored, "rows", AsyncMock(side_effect=rows))
+        await worker._begin("t")
+
+    asyncio.run(play([(tag, 1, False)], [(text,)]))
+    asyncio.run(play([(tag, 1, False)]))
+    asyncio.run(play([(tag, 2, False)], []))
+
+    said = "No debates of “demo: none here.' 12 debates completed here” are taken:"
+    assert notices == [f"{said} No key.", f"{said} The tournament “t” in postgresql://h/x was removed."]
+
+
+@for_each(
+    [
+        (psycopg.errors.ProgramLimitExceeded("index row size exceeds the maximum"), BadFile),
+        (psycopg.errors.StatementTooComplex("stack depth limit exceeded"), BadFile),
+        (psycopg.errors.CheckViolation("no such line"), BadFile),
+        (psycopg.DataError("a number is out of range"), BadFile),
+        (psycopg.OperationalError("the connection was lost"), psycopg.OperationalError),
+        (psycopg.errors.AdminShutdown("terminating"), psycopg.OperationalError),
+        (psycopg.errors.DiskFull("no space left"), psycopg.OperationalError),
+        (psycopg.errors.ReadOnlySqlTransaction("read-only"), psycopg.errors.ReadOnlySqlTransaction),
+    ]
+)
+def test_what_the_database_refuses(error: psycopg.Error, raised: type[Exception]) -> None:
+    """What is too large for the server, as what it refuses otherwise, is reported and not tried again. A server that
+    can't be reached or takes nothing for now is not a refusal."""
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Failing]:
-        yield self
+    async def connection() -> AsyncIterator[Any]:
+        yield SimpleNamespace(execute=AsyncMock(side_effect=error))
 
-    async def execute(self, *_: object) -> None:
-        raise self._error
-
-
-def test_a_name_in_the_database_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever can write to the database can name a tournament as they like."""
-    notices: list[str] = []
-    stored = Database(App(connector=InMemoryConnector()), "postgresql://h/x", notices.append)
-    worker = Worker(stored, lambda held: [], concurrency=1, notify=notices.append)
-    tag = "demo: none here.” 12 debates completed here"
-    monkeypatch.setattr(stored, "rows", AsyncMock(return_value=[(tag, 1, False)]))
-    monkeypatch.setattr(worker, "_load", AsyncMock(return_value=(None, ["No key."])))
-    asyncio.run(worker._begin("t"))
-
-    assert notices == ["No debates of “demo: none here.' 12 debates completed here” are taken: No key."]
-
-
-def failing(error: Exception) -> Database:
-    app: Any = SimpleNamespace(connector=SimpleNamespace(pool=Failing(error)))
-    return Database(app, "postgresql://h/x", lambda sentence: None)
-
-
-@for_each(
-    [
-        psycopg.errors.ProgramLimitExceeded("index row size exceeds the maximum"),
-        psycopg.errors.StatementTooComplex("stack depth limit exceeded"),
-        psycopg.errors.CheckViolation("no such line"),
-        psycopg.DataError("a number is out of range"),
-    ]
-)
-def test_what_the_database_refuses(error: psycopg.Error) -> None:
-    """What is too large for the server, as what it refuses otherwise, is reported and not tried again."""
-    database = failing(error)
-    with pytest.raises(BadFile, match=str(error)):
-        asyncio.run(database.retried_until_reached(lambda: database.execute("")))
-    assert not database.is_unreachable
-
-
-@for_each(
-    [
-        psycopg.OperationalError("the connection was lost"),
-        psycopg.errors.AdminShutdown("terminating"),
-        psycopg.errors.DiskFull("no space left"),
-        psycopg.errors.ReadOnlySqlTransaction("read-only"),
-    ]
-)
-def test_what_the_database_takes_later(error: psycopg.Error) -> None:
-    """A server that can't be reached or takes nothing for now is not a refusal: its work is tried again."""
-    with pytest.raises(type(error)):
-        asyncio.run(failing(error).execute(""))
+    app: Any = SimpleNamespace(connector=SimpleNamespace(pool=SimpleNamespace(connection=connection)))
+    database = Database(app, "postgresql://h/x", lambda sentence: None)
+    with pytest.raises(raised, match=str(error)):
+        asyncio.run(database.execute(""))
+    assert (raised is BadFile) is not issubclass(raised, out_of_reach())

@@ -21,13 +21,8 @@ from started import Started, started
 from debate_orchestrator.core.events import BriefSent, CallFailed, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.util.data import to_yaml
 
 pytestmark = pytest.mark.slow
-
-
-def write_spec(topics: int, **changes: Any) -> None:
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(topics, **changes)), encoding="utf-8")
 
 
 def coordinator(url: str, *flags: str) -> Any:
@@ -117,7 +112,7 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
     one machine, no call is repeated but those that were under way, and the worker that wakes up writes nothing, and
     says why."""
     server.whole, server.say, url = 0.4, decided, postgres_server.url(database)
-    write_spec(2)
+    small_tournaments.write_spec(topics=2)
     with coordinator(url) as run, workers(url, url, url) as (killed, frozen, _):
         until(lambda: len(server.requests) > 30, "calls")
         killed.kill()
@@ -146,7 +141,7 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
 def test_the_database_restarts(server: Server, postgres_server: Postgres, database: str) -> None:
     """A database that is killed and started again costs nothing: all wait for it, and no call is repeated."""
     server.whole, url = 0.2, postgres_server.url(database)
-    write_spec(2)
+    small_tournaments.write_spec(topics=2)
     with coordinator(url) as run, workers(url, url) as both:
         until(lambda: server.answered > 20, "answers")
         postgres_server.stop()
@@ -168,7 +163,7 @@ def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres,
     """Ctrl-C waits for the replies under way, which are kept, and puts the debates back; SIGTERM keeps what had come.
     The next worker goes on at once."""
     server.whole, url = 0.4, postgres_server.url(database)
-    write_spec(1)
+    small_tournaments.write_spec()
     with coordinator(url) as run:
         for sign in (signal.SIGINT, signal.SIGTERM):
             seen = len(server.requests)
@@ -191,7 +186,7 @@ def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres,
 def test_a_worker_leaves_without_the_database(server: Server, postgres_server: Postgres, database: str) -> None:
     """SIGTERM ends a worker also while the database is away: soon, and in sentences of this program's own."""
     server.held, url = 1, postgres_server.url(database)
-    write_spec(1)
+    small_tournaments.write_spec()
     with coordinator(url), worker(url) as leaving:
         until(lambda: len(server.requests) > 0, "a call")
         postgres_server.stop()
@@ -211,7 +206,7 @@ def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres
     """Two workers keep to the cap on costs together, and each to its part of the calls at once; a higher cap goes on
     without paying for anything twice."""
     server.whole, url = 0.05, postgres_server.url(database)
-    write_spec(1, max_cost=0.1, limits={"anthropic": {"concurrency": 4}})
+    small_tournaments.write_spec(max_cost=0.1, limits={"anthropic": {"concurrency": 4}})
     with workers(url, url), coordinator(url) as run:
         capped = run.end(120)
     ((spent,),) = postgres_server.query(database, "SELECT spent FROM tournaments")
@@ -235,7 +230,7 @@ def test_each_tournament_has_numbers_and_a_queue_of_its_own(
         for tag, refused in (("first", 1), ("second", 0)):
             begun = len(server.requests)
             server.problem = lambda request, n, last=begun + refused: {"status": 429} if n < last else None
-            write_spec(1, tag=tag)
+            small_tournaments.write_spec(tag=tag)
             ended = debate("tournament", "run", "spec.yaml", "--to", tag, "--cluster", url, "--json")
             assert ended.code == 0, ended.err
             numbers.append(ended.json)

@@ -80,7 +80,8 @@ def calls_of(held: Tournament) -> int:
 
 def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
-    alone."""
+    alone. Replies of a batch cost exactly half of what the price list says of their tokens, in journals and
+    standings."""
     held = small_tournaments.tournament(topics=1, rehearse=False)
     run = small_tournaments.run_tournament(held, batches=Batches(held.folder, quiet_seconds=0.2, first_poll=0.02))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
@@ -91,16 +92,9 @@ def test_a_tournament_runs_in_waves(server: Server) -> None:
     # A wave comes apart where the machine is slow; some calls still share a batch.
     assert len(server.batches) < len(server.batch_paid)
 
-
-@pytest.mark.slow
-def test_the_cost_is_half(server: Server) -> None:
-    """Replies of a batch cost exactly half of what the price list says of their tokens, in journals and standings."""
-    held = small_tournaments.tournament(topics=1, rehearse=False)
-    run = ran(held)
     replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
     usual = [pricing.cost(reply.spec, reply.usage) for reply in replies]
     total = sum(costs_of(fold(events)).total.cost for events in journals(held))
-
     assert [reply.cost for reply in replies] == [(price or 0) / 2 for price in usual]
     assert replies[0].usage == Usage(uncached_input=1000, output=100)
     assert sum(standing.cost for standing in run.statuses.values()) == pytest.approx(total)
@@ -251,23 +245,9 @@ def test_a_call_under_another_model_is_reported(server: Server) -> None:
     assert any("another" in problem for standing in run.statuses.values() for problem in standing.why)
 
 
-def test_cancelling_ends_what_waits_for_a_batch(here: Path) -> None:
-    """A task that waits for an answer is cancelled as any other, and its call goes into no batch."""
-    held = small_tournaments.tournament(topics=1, rehearse=False)
-
-    async def play() -> None:
-        waiting = batches(held)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(waiting.reply("a call", OPUS, {}, asyncio.Event()), 0.01)
-        await asyncio.sleep(0.4)
-        await waiting.close()
-
-    asyncio.run(play())
-    assert Path(held.folder, "batches.jsonl").read_bytes() == b""
-
-
-def test_two_journals_with_one_nonce_share_no_call(here: Path) -> None:
-    """The second debate is told so: the answer to both could go to one of them alone."""
+def test_what_waits_for_a_batch(here: Path) -> None:
+    """A task that waits for an answer is cancelled as any other, and its call goes into no batch. Of two journals with
+    one nonce the second is told so: the answer to both could go to one of them alone."""
     held = small_tournaments.tournament(topics=1, rehearse=False)
 
     async def play() -> None:
@@ -279,9 +259,12 @@ def test_two_journals_with_one_nonce_share_no_call(here: Path) -> None:
         assert waiting._calls.keys() == {"a call"}
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
+        assert first.cancelled()
+        await asyncio.sleep(0.4)
         await waiting.close()
 
     asyncio.run(play())
+    assert Path(held.folder, "batches.jsonl").read_bytes() == b""
 
 
 def test_other_models_are_called_live(server: Server) -> None:
@@ -344,7 +327,7 @@ def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
     """A command that is killed between the creation of its batches and their results is continued by `resume`, and
     no call is paid for twice; the cluster is refused."""
-    Path("spec.json").write_text(json.dumps(small_tournaments.spec_data(1)))
+    small_tournaments.write_spec("spec.json")
     server.batches_open = True
     with started("tournament", "run", "spec.json", "--to", "held", "--batch", "--no-reports", folder=here) as process:
         while len(server.batches) < 3:
@@ -364,7 +347,7 @@ def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
 
 def test_a_plan_shows_the_halved_cost(debate: Any) -> None:
     """`plan --batch` costs half of a plan, at every end of its range, and promises no time."""
-    Path("spring.yaml").write_text(json.dumps(small_tournaments.spec_data(1, max_cost=50)), encoding="utf-8")
+    small_tournaments.write_spec("spring.yaml", max_cost=50)
     plans = [debate("tournament", "plan", *flags, "spring.yaml", "--json").json for flags in ((), ("--batch",))]
     usual, batched = (plan["usd"] for plan in plans)
 

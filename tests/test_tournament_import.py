@@ -139,18 +139,6 @@ def test_rows_of_a_debate_that_contradict_each_other(debate: Run) -> None:
     assert [(debate.topic_id, debate.first) for debate in read_rows("t").debates] == [("x", "pro"), ("t1", None)]
 
 
-def test_an_open_quote_swallows_no_rows(debate: Run) -> None:
-    """A quote that is not closed would take the rows after it into one cell; the line with it is reported."""
-    lines = ["debate,pro,con,judge,winner", "1,a,b,z,pro", '2,b,a,"z,con', "3,a,b,z,con", "4,a,b,z,con"]
-    Path("rows.csv").write_text("\n".join(lines), encoding="utf-8")
-    Path("map.yaml").write_text("debate: debate\npro: pro\ncon: con\njudge: judge\nwinner: winner\n", encoding="utf-8")
-
-    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
-
-    assert ran.code == 2 and "rows.csv:3: not valid CSV (unexpected end of data)" in ran.err
-    assert not Path("t").exists()
-
-
 def test_unreadable_winners_are_said(debate: Run) -> None:
     """A winner that is nothing known is taken as missing and said; where none can be read, nothing is written."""
     printed = import_rows(debate, [row("d1", "a", "b", "banana"), row("d2", "a", "b", "pro")])
@@ -442,15 +430,18 @@ def test_hostile_rows_are_reported_or_left_out(debate: Run, here: Path, row: tup
     assert ran.code or debate("tournament", "report", "in", "--to", "page").code in (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("debate,pro,con,judge,winner\nd1,m,n,j,pro\nd2,m,n,j,7,5,con\n", "r.csv:3: a row of another number of cells"),
-        ("debate,pro,con,judge,winner\nd1,m,n,j\n", "r.csv:2: a row of another number of cells"),
-        ("debate,pro,con,judge,winner,winner\nd1,m,n,j,pro,con\n", "r.csv has the column `winner` more than once"),
-        (f"debate,pro,con,judge,winner,all\nd1,m,n,j,pro,{'x' * 131_073}\n", "leave out the column of such long texts"),
-    ],
-)
+HEADER = "debate,pro,con,judge,winner"
+NOT_READ = [
+    (f"{HEADER}\nd1,m,n,j,pro\nd2,m,n,j,7,5,con\n", "r.csv:3: a row of another number of cells"),
+    (f"{HEADER}\nd1,m,n,j\n", "r.csv:2: a row of another number of cells"),
+    (f"{HEADER},winner\nd1,m,n,j,pro,con\n", "r.csv has the column `winner` more than once"),
+    (f"{HEADER},all\nd1,m,n,j,pro,{'x' * 131_073}\n", "leave out the column of such long texts"),
+    # A quote that is not closed would take the rows after it into one cell.
+    (f'{HEADER}\n1,a,b,z,pro\n2,b,a,"z,con\n3,a,b,z,con\n', "r.csv:3: not valid CSV (unexpected end of data)"),
+]
+
+
+@for_each(NOT_READ, "text", "problem")
 def test_cells_that_belong_to_no_column(debate: Run, here: Path, text: str, problem: str) -> None:
     """Nothing is read from a row whose cells may be another column's: a decimal comma would turn a winner round."""
     Path("r.csv").write_text(text)

@@ -72,7 +72,7 @@ def test_calls_begin_slowly() -> None:
 
 def test_a_refusal_pauses_everyone() -> None:
     """After a refusal no call is made for as long as the provider asks, and then half as many at once. Calls that were
-    refused together count once."""
+    refused together count once. Without a word from the provider the pauses double."""
     clock = Clock()
     limiter = Limiter(RateLimits(), clock)
     clock.now += 10
@@ -86,17 +86,11 @@ def test_a_refusal_pauses_everyone() -> None:
     clock.now += 30
     assert admitted(limiter) == begun // 2
 
-
-def test_refusals_wait_longer_each_time() -> None:
-    """Without a word from the provider the pauses double."""
-    clock = Clock()
-    limiter = Limiter(RateLimits(), clock)
-    waits = []
+    silent, waits = Limiter(RateLimits(), clock), list[float]()
     for _ in range(4):
-        limiter.on_response(529, {})
-        waits.append(limiter.blocked_for()[0])
+        silent.on_response(529, {})
+        waits.append(silent.blocked_for()[0])
         clock.now += waits[-1]
-
     assert waits == [1, 2, 4, 8]
 
 
@@ -227,13 +221,10 @@ def test_servers_have_their_own_allowances() -> None:
 
 def test_workers_share_a_limit_that_was_given() -> None:
     """Each of three workers keeps to a third of the requests a minute and of the calls at once."""
-    clock = Clock()
-    limiter = Limiter(RateLimits(requests=180, concurrency=9), clock)
-    limiter.share(3)
-
-    assert limiter.buckets["requests"].per_minute == 60
-    clock.now += 60
-    assert admitted(Limiter(RateLimits(concurrency=9), clock)) == 9 and limiter.buckets["requests"].wait(clock.now) == 0
-    shared = Limiter(RateLimits(concurrency=9), clock)
-    shared.share(3)
-    assert admitted(shared) == 3
+    for workers, calls in ((1, 9), (3, 3)):
+        by_rate, by_calls = (
+            Limiter(limits, Clock()) for limits in (RateLimits(requests=180), RateLimits(concurrency=9))
+        )
+        for limiter in (by_rate, by_calls):
+            limiter.share(workers)
+        assert by_rate.buckets["requests"].per_minute == 180 / workers and admitted(by_calls) == calls

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import time
 from pathlib import Path
@@ -29,7 +28,7 @@ def spec(here: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
     server.say = small_tournaments.replied
-    Path("spec.json").write_text(json.dumps(small_tournaments.spec_data(1, max_cost=5)), encoding="utf-8")
+    small_tournaments.write_spec("spec.json", max_cost=5)
     return server
 
 
@@ -78,7 +77,7 @@ def test_a_run_in_batches_is_refused_too(debate: Run, spec: Server) -> None:
 @pytest.mark.slow
 def test_workers_and_a_process_exclude_each_other(debate: Run, here: Path, postgres_server: Postgres) -> None:
     """While workers run a folder's debates for one process, others may have them run too, and none runs them itself."""
-    Path("spec.json").write_text(json.dumps(small_tournaments.spec_data(1)), encoding="utf-8")
+    small_tournaments.write_spec("spec.json")
     url = postgres_server.url(postgres_server.database())
     with started(*RUN, "--rehearse", "--cluster", url) as first:
         first.hear("Workers take the debates")

@@ -18,6 +18,7 @@ from small_tournaments import import_rows, ratings, row
 from debate_orchestrator.tournament import ratings as fitting
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, panel_winner, winner_by_scores
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 STRENGTHS = {"weak": -1.0, "middling": 0.0, "strong": 1.0}
 SIDE, SECOND, TIES = 0.6, 0.4, 0.4
 JUDGES = {"fair": (0.0, 1.0), "for pro": (0.8, 1.0), "for con": (-0.8, 1.0), "coin": (0.0, 0.0)}
@@ -42,7 +43,6 @@ def simulated(topics: int, seed: int = 1) -> tuple[list[DebateRow], list[BallotR
     return debates, votes
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_what_made_the_votes_is_found() -> None:
     """From simulated votes the fit finds strengths, effects, ties, and each judge's bias and reliability. Its
     reliabilities are relative to the judges' mean, so strengths are compared by their ratio."""
@@ -63,7 +63,6 @@ def test_what_made_the_votes_is_found() -> None:
     assert [one.rank for one in fit.strengths] == [1, 2, 3]
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_intervals_follow_the_topics() -> None:
     """More topics narrow the intervals, more judges of the same topic alone do not make them vanish, and the same rows
     give the same figures."""
@@ -79,7 +78,6 @@ def test_intervals_follow_the_topics() -> None:
     assert fitting.fit(*simulated(6)) == fitting.fit(*simulated(6))
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_equal_models_share_a_rank(debate: Run) -> None:
     """Models that the intervals do not separate share rank 1, and one that loses to both has rank 3."""
     rows = []
@@ -95,7 +93,6 @@ def test_equal_models_share_a_rank(debate: Run) -> None:
     assert {one["model"]: one["rank"] for one in ratings(debate)["bradley_terry"]} == {"a": 1, "b": 1, "c": 3}
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_a_model_that_won_everything_has_a_finite_strength(debate: Run) -> None:
     """The prior keeps it finite, above the others, and the note names it."""
     rows = [row(f"{n}-{side}", *(("best", "x") if side else ("x", "best")), "best", topic=f"t{n}") for n in range(6)
@@ -110,7 +107,6 @@ def test_a_model_that_won_everything_has_a_finite_strength(debate: Run) -> None:
     assert "the prior alone holds their strength: “best”, “x”." in ran.err
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_strengths_are_of_the_debates_that_elo_counts() -> None:
     """Votes on a debate without a decision, or between a model and itself, make no strength, as the notes say."""
     sides = {
@@ -131,7 +127,6 @@ def test_strengths_are_of_the_debates_that_elo_counts() -> None:
     assert alone in rated.notes
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_models_that_never_met_are_not_compared(debate: Run) -> None:
     """Two groups have ranks of their own, each is centered on 0, and the note says so."""
     rows = []
@@ -149,7 +144,6 @@ def test_models_that_never_met_are_not_compared(debate: Run) -> None:
     assert "2 groups that no vote which counts connects" in ran.err
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
     """Without swapped sides or a ring there is no side effect, and without both orders none of speaking second."""
     import_rows(debate, [row(f"d{n}", "a", "b", "pro" if n % 3 else "con", topic=f"t{n}") for n in range(9)])
@@ -166,7 +160,6 @@ def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
     assert set(ran.json["elo"][0]) == {"model", "rating", "games", "won", "lost", "tied"}
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
     """A vote that changes when the sides are swapped counts in no panel, rating or agreement; the note has the
     number. One that is an abstention on one of the two did not change, and counts nowhere either."""
@@ -234,7 +227,6 @@ def test_elo_is_worked_as_by_hand(case: str) -> None:
     assert sum(found.values()) == pytest.approx(400 * len(found))
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_elo_takes_debates_by_time_then_id(debate: Run) -> None:
     """The order of the file means nothing: (created, id) decides, whatever zone or form the times have."""
     late = row("x", "a", "b", "pro", when="2026-01-01T12:00:00+02:00")  # 10:00 UTC
@@ -280,7 +272,6 @@ def test_a_judges_winner_is_by_means(scores: list[tuple[float, float]], winner: 
     assert winner_by_scores(scores) == winner
 
 
-@pytest.mark.usefixtures("few_draws")
 def test_few_games_are_hidden_from_the_table_alone(debate: Run) -> None:
     """The table hides models with fewer than 5 games and says how many; --min-games and --json show them."""
     import_rows(debate, [row(f"d{n}", "often", "other", "pro") for n in range(5)] + [row("e", "rare", "often", "con")])

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import small_tournaments
 from conftest import Run
+from corpus import for_each
 from journals import EARLIER, reply_of, write_journal
 from messages_server import Server
 from small_tournaments import JUDGES, OPUS, runner, statuses
@@ -380,21 +381,21 @@ def test_names_of_a_schedule(here: Path) -> None:
     assert {row.winner for row in rows.debates} == {None}  # only stand-ins judged
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "expected"),
+@for_each(
     [
-        ("tournament.json", "{", "not valid JSON"),
-        ("tournament.json", '{"schema": 2}', "has schema 2"),
-        ("tournament.json", '{"schema": 1, "imported": {}}', "imported results"),
-        ("tournament.json", '{"schema": 1, "tag": 5}', "tag: 5 should be text"),
+        ("{", "not valid JSON"),
+        ('{"schema": 2}', "has schema 2"),
+        ('{"schema": 1, "imported": {}}', "imported results"),
+        ('{"schema": 1, "tag": 5}', "tag: 5 should be text"),
     ],
+    "text",
+    "expected",
 )
-def test_folders_that_are_not_as_they_were(here: Path, file: str, text: str, expected: str) -> None:
-    """A folder whose files were changed is refused with what to do."""
-    small_tournaments.tournament()
-    Path("held", file).write_text(text)
+def test_folders_that_are_not_as_they_were(here: Path, text: str, expected: str) -> None:
+    """A folder whose spec was changed is refused with what to do."""
+    (here / "tournament.json").write_text(text)
     with pytest.raises(BadFile, match=expected):
-        folder.load("held")
+        folder.load(str(here))
 
 
 def test_a_folder_of_an_earlier_version(here: Path) -> None:

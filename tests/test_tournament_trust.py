@@ -37,7 +37,7 @@ _REHEARSED: dict[Path, bytes] = {}
 def rehearsed(debate: Run, here: Path) -> None:
     """A rehearsed tournament in `out`, which is held once for all that ask."""
     if not _REHEARSED:
-        Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR)), encoding="utf-8")
+        small_tournaments.write_spec(models=PAIR)
         assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--no-reports").code == 0
         _REHEARSED.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
     for path, data in _REHEARSED.items():
@@ -151,7 +151,7 @@ def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, t
     folder, file = Path("src" if to else "src-rehearsed"), "main.c"
     Path(folder, file).parent.mkdir(parents=True)
     Path(folder, file).write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
+    small_tournaments.write_spec(models=PAIR, tag="src")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse", *to)
 
     assert (
@@ -162,20 +162,17 @@ def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, t
     assert contents(folder) == {file: b"mine"}
 
 
-def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
-    """A link with the name of the tag is not followed, although the folder that it leads to is empty."""
+def test_what_a_tag_may_not_name(debate: Run, here: Path, outside: Path) -> None:
+    """A link with the name of the tag is not followed, although the folder that it leads to is empty. A stranger's spec
+    puts no reports where agents look for instructions, unless that folder is named here."""
     empty = outside.parent / "empty"
     empty.mkdir()
     Path("src-rehearsed").symlink_to(empty)
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
+    small_tournaments.write_spec(models=PAIR, tag="src")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse")
-
     assert ran.code == 2 and "symbolic link" in ran.err and not list(empty.iterdir()), ran.err
 
-
-def test_a_tag_names_no_folder_of_instructions(debate: Run, here: Path) -> None:
-    """A stranger's spec puts no reports where agents look for instructions, unless that folder is named here."""
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, tag="skills")), encoding="utf-8")
+    small_tournaments.write_spec(models=PAIR, tag="skills")
     refused, planned = (debate("tournament", verb, "spec.yaml") for verb in ("run", "plan"))
     assert refused.code == 2 and "read as instructions" in refused.err and not Path("skills").exists()
     assert planned.code == 0 and "--to DIR" in planned.err
@@ -216,8 +213,8 @@ def test_a_journal_is_no_link(debate: Run, frozen: Path, outside: Path) -> None:
 def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
     """A file that holds no schedule stays; an earlier schedule is kept aside."""
     Path("mine.txt").write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR)), encoding="utf-8")
-    Path("more.yaml").write_text(to_yaml(small_tournaments.spec_data(2, models=PAIR)), encoding="utf-8")
+    small_tournaments.write_spec(models=PAIR)
+    small_tournaments.write_spec("more.yaml", topics=2, models=PAIR)
     refused = debate("tournament", "plan", "spec.yaml", "--to", "mine.txt")
     planned = [debate("tournament", "plan", name, "--to", "plan.json") for name in ("spec.yaml", "more.yaml")]
 
@@ -230,7 +227,7 @@ def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
 def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Path) -> None:
     """Journals of a folder from elsewhere may cite any page, so a clerk looks none up unasked; a tournament that was
     begun here goes on unasked."""
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, format="claim")), encoding="utf-8")
+    small_tournaments.write_spec(models=PAIR, format="claim")
     debate("tournament", "run", "spec.yaml", "--to", "own", "--rehearse", "--no-reports")
     again = debate("tournament", "resume", "own", "--no-reports")
     shutil.copytree("own", "gift")
@@ -246,9 +243,7 @@ def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Pa
 def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path) -> None:
     """What was agreed to of one tournament is not agreed to of another, which takes its place under the same path; a
     cap that changes makes no other tournament."""
-    Path("claims.yaml").write_text(
-        to_yaml(small_tournaments.spec_data(1, models=PAIR, format="claim")), encoding="utf-8"
-    )
+    small_tournaments.write_spec("claims.yaml", models=PAIR, format="claim")
     own = debate("tournament", "run", "claims.yaml", "--to", "out", "--rehearse", "--no-reports")
     again = debate("tournament", "resume", "out", "--no-reports", "--max-cost", "40")
     spec = Path("out/tournament.json")
@@ -298,7 +293,7 @@ def test_rows_hold_numbers_of_a_size(debate: Run, rehearsed: None) -> None:
 
 def test_a_rehearsal_and_the_debates_themselves_have_a_folder_each(debate: Run, here: Path) -> None:
     """The folder of a rehearsal is not taken for the debates, and says so; without `--to` each has its own."""
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data(1, models=PAIR, tag="src")), encoding="utf-8")
+    small_tournaments.write_spec(models=PAIR, tag="src")
     assert debate("tournament", "run", "spec.yaml", "--rehearse", "--no-reports").code == 0
     ran = debate("tournament", "run", "spec.yaml", "--to", "src-rehearsed")
     assert ran.code == 2 and "src-rehearsed holds a rehearsal, and these are real debates." in ran.err
