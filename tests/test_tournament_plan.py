@@ -221,7 +221,7 @@ def test_a_price_of_ones_own() -> None:
     expected = estimate_tournament(made, make_schedule(made), 10)
 
     assert expected.unpriced_models == []
-    assert next(load.cost for load in expected.models if load.model == "openai:tuned-1") > 0  # type: ignore[operator]
+    assert next(load.cost.low for load in expected.models if load.cost and load.model == "openai:tuned-1") > 0
 
 
 def test_what_a_tournament_takes() -> None:
@@ -232,7 +232,7 @@ def test_what_a_tournament_takes() -> None:
     slow = estimate_tournament(
         small_tournaments.spec(2, rehearse=False, limits={"anthropic": {"requests": 2}}), held, 1000
     )
-    cost, low, high = free.cost()
+    cost, low, high = free.cost
 
     assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high
     assert slow.seconds == pytest.approx(free.calls / 2 * 60) and "requests per minute" in slow.bound

@@ -169,16 +169,13 @@ def create(folder: str, spec: TournamentSpec) -> Tournament:
     folder."""
     if os.path.lexists(os.path.join(folder, SPEC)):
         before = load(folder).spec
-        rehearsed, rehearses = (
-            model_spec.is_rehearsal(version.whole_cast) for version in (without_added_models(before), spec)
-        )
-        if rehearsed != rehearses:
-            existing_kind, requested_kind = (
-                ("a rehearsal", "real debates") if rehearsed else ("real debates", "a rehearsal")
-            )
-            raise BadSettings(
-                f"{name_of(folder)} holds {existing_kind}, and these are {requested_kind}.", hint="name another folder"
-            )
+        kinds = [
+            "a rehearsal" if model_spec.is_rehearsal(version.whole_cast) else "real debates"
+            for version in (without_added_models(before), spec)
+        ]
+        if kinds[0] != kinds[1]:
+            problem = f"{name_of(folder)} holds {kinds[0]}, and these are {kinds[1]}."
+            raise BadSettings(problem, hint="name another folder")
         if changes := list(_differences(before, spec)):
             hint = (
                 "name another folder, or undo the change; `debate tournament add` adds a model, and "

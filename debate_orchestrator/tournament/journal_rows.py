@@ -309,14 +309,13 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
         tokens = [line.tokens for line in costs if line.tokens is not None]
         turns = [turn for turn in report.turns if turn.seat in seats]
         prices = [line.usd for line in costs]
+        prompts = [line.input_uncached + line.input_cached + line.input_cache_writes for line in tokens]
         usage[role] = RoleUsage(
             calls=sum(line.calls for line in costs),
-            input=sum(line.input_uncached + line.input_cached + line.input_cache_writes for line in tokens)
-            if tokens
-            else None,
+            input=sum(prompts) if tokens else None,
             output=sum(line.output for line in tokens) if tokens else None,
-            cost=sum(price for price in prices if price is not None) if prices and None not in prices else None,
-            seconds=sum(seconds[turn.id] for turn in turns if turn.id in seconds) if seconds else None,
+            cost=sum(price or 0.0 for price in prices) if prices and None not in prices else None,
+            seconds=sum(seconds.get(turn.id, 0.0) for turn in turns) if seconds else None,
             words=sum(turn.words for turn in turns) if role != "judge" else None,
             declined_turns=sum(turn.declined for turn in turns),
         )

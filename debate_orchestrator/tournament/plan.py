@@ -196,14 +196,20 @@ SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 """The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
 
 
+class CostRange(NamedTuple):
+    """US dollars."""
+
+    expected: float
+    low: float
+    high: float
+
+
 class ModelEstimate(NamedTuple):
     model: str
     calls: float
     usage: Usage
-    cost: float | None
-    """US dollars; None if the price is unknown."""
-    low: float | None
-    high: float | None
+    cost: CostRange | None
+    """None if the price is unknown."""
 
 
 class TournamentEstimate(NamedTuple):
@@ -229,13 +235,11 @@ class TournamentEstimate(NamedTuple):
         usages = [estimate.usage for estimate in self.models]
         return sum(usage.input for usage in usages), sum(usage.output for usage in usages)
 
-    def cost(self) -> tuple[float, float, float]:
-        """US dollars of the models whose price is known: as expected, at least, at most."""
-        priced = [estimate for estimate in self.models if estimate.cost is not None]
-        expected, low, high = (
-            sum(getattr(estimate, name) or 0.0 for estimate in priced) for name in ("cost", "low", "high")
-        )
-        return expected, low, high
+    @property
+    def cost(self) -> CostRange:
+        """That of the models whose price is known."""
+        costs = [estimate.cost for estimate in self.models if estimate.cost is not None]
+        return CostRange(*map(sum, zip(*costs, strict=True))) if costs else CostRange(0.0, 0.0, 0.0)
 
     @property
     def unpriced_models(self) -> list[str]:
@@ -296,12 +300,14 @@ def _model_estimate(model: str, amounts: Mapping[str, float], *, batch: bool) ->
     longer = {"uncached_input": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
     high = usage.model_copy(update={"cached": 0, "cache_write_5m": 0, "cache_write_1h": 0, **longer})
     batch = batch and takes_batches(model)
-    costs = [_per_call(model, size, amounts["calls"], batch=batch) for size in (usage, low, high)]
-    return ModelEstimate(model, amounts["calls"], usage, *costs)
+    costs = [_cost(model, size, amounts["calls"], batch=batch) for size in (usage, low, high)]
+    known = [cost for cost in costs if cost is not None]
+    return ModelEstimate(model, amounts["calls"], usage, CostRange(*known) if known == costs else None)
 
 
-def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float | None:
-    """The price of all calls, from that of a call of average size: prices may depend on the size of a request."""
+def _cost(model: str, usage: Usage, calls: float, *, batch: bool) -> float | None:
+    """The price of all calls, from that of a call of average size: prices may depend on the size of a request. None if
+    it is unknown."""
     if calls <= 0:
         return 0.0
     average = {name: round(getattr(usage, name) / calls) for name in Usage.model_fields}

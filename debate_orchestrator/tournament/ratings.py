@@ -151,7 +151,12 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
         return None
     data = _as_numbers(rated_votes)
     model = _Model(data, *_identified(data))
-    best = _best(data, model)
+    try:
+        best = model.fit(data.counts(), 0.0)
+    except _TooMuchWork:
+        votes_cast, models = plural(len(rated_votes), "vote"), plural(len(data.models), "model")
+        problem = f"Strengths from these {votes_cast} between {models} take too much work; import fewer."
+        raise BadFile(problem) from None
     resamples = _bootstrap(data, model, best)
     bounds = np.full((2, model.size), np.nan)
     if len(resamples):
@@ -301,16 +306,6 @@ class _Model:
         of_ties = (tied - votes * share[2]).sum()
         gradient = np.concatenate([of_models, *(part - part.mean() for part in of_judges), of_effects, [of_ties]])
         return loss + 0.5 * (self._precision * x * x).sum(), self._precision * x - gradient
-
-
-def _best(data: _Votes, model: _Model) -> Floats:
-    """The most likely parameters for all votes. Raises BadFile where that fit alone is too much work."""
-    try:
-        return model.fit(data.counts(), 0.0)
-    except _TooMuchWork:
-        votes, models = plural(len(data.cell), "vote"), plural(len(data.models), "model")
-        problem = f"Strengths from these {votes} between {models} take too much work; import fewer."
-        raise BadFile(problem) from None
 
 
 def _bootstrap(data: _Votes, model: _Model, best: Floats) -> Floats:

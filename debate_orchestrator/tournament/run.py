@@ -401,13 +401,11 @@ def unusable(error: UserError, earlier_status: DebateStatus) -> DebateStatus:
 
 
 def stopped_by_internal_error(error: Exception, earlier_status: DebateStatus) -> DebateStatus:
-    return earlier_status._replace(status="stopped", why=(internal_error(error),), permanent=True)
-
-
-def internal_error(error: Exception) -> str:
-    """The sentence on an error in this program: its kind and place alone, since its message may quote anything."""
+    """The status of a debate after an error in this program, with its kind and place alone: its message may quote
+    anything."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
+    why = f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
+    return earlier_status._replace(status="stopped", why=(why,), permanent=True)
 
 
 def _winner(debate: DebateState) -> str | None:

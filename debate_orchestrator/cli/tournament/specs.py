@@ -197,13 +197,12 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
-    cost, low, high = expected.cost()
     input_tokens, output_tokens = expected.tokens
     return {
         "debates": expected.debates,
         "calls": expected.calls,
         "tokens": {"input": input_tokens, "output": output_tokens},
-        "usd": {"expected": round(cost, 4), "low": round(low, 4), "high": round(high, 4)},
+        "usd": {name: round(dollars, 4) for name, dollars in expected.cost._asdict().items()},
         "unknown_prices": expected.unpriced_models,
         "seconds": None if expected.seconds is None else round(expected.seconds),
         "bound_by": expected.bound,
@@ -213,7 +212,7 @@ def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
                 "calls": round(estimate.calls),
                 "input": estimate.usage.input,
                 "output": estimate.usage.output,
-                "usd": None if estimate.cost is None else round(estimate.cost, 4),
+                "usd": None if estimate.cost is None else round(estimate.cost.expected, 4),
             }
             for estimate in expected.models
         ],
@@ -242,7 +241,7 @@ def _estimate_lines(
     yield f"{debates}: {models}, {topics}, sides {spec.sides}, format {spec.format}."
     input_tokens, output_tokens = expected.tokens
     yield f"{expected.calls:,} calls, about {input_tokens:,} input and {output_tokens:,} output tokens."
-    cost, low, high = expected.cost()
+    cost, low, high = expected.cost
     if cost or not expected.unpriced_models:
         yield (
             f"About ${cost:,.2f}, between ${low:,.2f} (answers half as long) and ${high:,.2f} (answers twice as long, "
@@ -260,7 +259,7 @@ def _estimate_lines(
     if uses:
         yield f"Judges: {', '.join(f'{name} {count}' for name, count in uses.most_common())}."
     for estimate in expected.models:
-        price = "price unknown" if estimate.cost is None else f"${estimate.cost:,.2f}"
+        price = "price unknown" if estimate.cost is None else f"${estimate.cost.expected:,.2f}"
         yield f"  {estimate.model}: {estimate.calls:,.0f} calls, {estimate.usage.output:,} output tokens, {price}"
     if spec.max_cost is not None and high > spec.max_cost:
         yield f"The cap of ${spec.max_cost:,.2f} may be reached before the end; `run` goes on later with a higher one."
