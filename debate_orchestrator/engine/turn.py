@@ -167,7 +167,7 @@ class _TurnRun:
                     raise
                 except ExternalError as failure:
                     wait = retries.next_wait(failure)
-                    await self._record_failure(turn_brief, failure, wait)
+                    await self._runner.record(self._call_failed(turn_brief, failure, wait))
                     if wait is None and isinstance(failure, TransientError):
                         raise self._out_of_time(failure) from failure
                     if wait is None:
@@ -234,35 +234,29 @@ class _TurnRun:
 
     # Calls that fail
 
-    def _call_failed(
-        self, problem: str, reply: Reply | None, *, maybe_billed: bool, wait: float | None = None
-    ) -> CallFailed:
-        spec, turn = self._provider.name, self._turn.id
-        return CallFailed(turn_id=turn, spec=spec, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
-
-    async def _record_failure(self, turn_brief: Brief, failure: ExternalError, wait: float | None) -> None:
-        part, problem = self._received_part(turn_brief, failure), " ".join(failure.problems)
-        await self._runner.record(self._call_failed(problem, part, maybe_billed=failure.maybe_billed, wait=wait))
-
-    def _received_part(self, turn_brief: Brief, failure: BaseException) -> Reply | None:
-        part = received_part(self._provider.name, failure, self._pieces)
-        return part and replies.as_stored(self._with_call_details(turn_brief, part))
+    def _call_failed(self, turn_brief: Brief, error: BaseException, wait: float | None = None) -> CallFailed:
+        """The event of a call that failed, or was given up, with the part of its reply that had come."""
+        if isinstance(error, ExternalError):
+            problem, maybe_billed = " ".join(error.problems), error.maybe_billed
+        else:
+            by_mistake = isinstance(error, Exception)
+            why = f"the program failed ({type(error).__name__})" if by_mistake else "the debate was stopped"
+            problem = f"The call was given up, since {why}."
+            maybe_billed = self._by_call and not self._provider.in_batch(turn_brief)
+        part = received_part(self._provider.name, error, self._pieces)
+        reply = part and replies.as_stored(self._with_call_details(turn_brief, part))
+        fields = {"turn_id": self._turn.id, "spec": self._provider.name, "wait": wait}
+        return CallFailed(**fields, problem=problem, maybe_billed=maybe_billed, reply=reply)
 
     def _record_given_up(self, turn_brief: Brief, error: BaseException) -> None:
-        """Records a call that is given up, with the part of its reply that had come, at once: the process may have
-        a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
-        was never made."""
+        """Records a call that is given up, at once: the process may have a second left. One in a batch is not given up,
+        since a later run takes its reply; one that waits for a batch was never made."""
         if self._provider.is_recorded_in_batch(turn_brief):
             return
-        why = (
-            f"the program failed ({type(error).__name__})" if isinstance(error, Exception) else "the debate was stopped"
-        )
-        reply = self._received_part(turn_brief, error)
-        if self._by_call or reply is not None:
-            maybe_billed = self._by_call and not self._provider.in_batch(turn_brief)
-            event = self._call_failed(f"The call was given up, since {why}.", reply, maybe_billed=maybe_billed)
+        event = self._call_failed(turn_brief, error)
+        if self._by_call or event.reply is not None:
             with suppress(DebateError):  # the journal can't be written: it says so when it is closed
-                self._runner.append(event, queue_if_disk_full=reply is not None)
+                self._runner.append(event, queue_if_disk_full=event.reply is not None)
 
     def _out_of_time(self, failure: TransientError) -> Paused:
         """The error that stops the debate after the last failure of a call."""
@@ -286,8 +280,8 @@ class _TurnRun:
             return replies.rejected_event(self._turn, replies.as_stored(reply), error, absent=absent)
         except Exception as error:
             problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
-            failure = self._call_failed(problem, replies.as_stored(reply), maybe_billed=reply.by_call)
-            await self._runner.record(failure)
+            fields = {"turn_id": self._turn.id, "spec": self._provider.name, "maybe_billed": reply.by_call}
+            await self._runner.record(CallFailed(**fields, problem=problem, reply=replies.as_stored(reply)))
             raise
 
     def _may_be_absent(self) -> bool:
