@@ -5,30 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-import reply_codes
-import scripted_replies
 from chat_server import chunks, scripted
-from core.folding import play_debate
 from corpus import for_each
 from debates import opened_event
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Match
-from llmock.scenarios import Reply as Said
-from speakers import take_turns
 
-from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply, Usage
-from debate_orchestrator.prompting.briefs import Brief, Message, brief
-from debate_orchestrator.providers.cast_providers import cast_problems, make_provider, make_providers
+from debate_orchestrator.prompting.briefs import Brief, Message
+from debate_orchestrator.providers.cast_providers import cast_problems, make_provider
 from debate_orchestrator.providers.pricing import use_prices
 from debate_orchestrator.providers.servers import key_name
-from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 
 SPEC = "openai:gpt-x"
@@ -189,33 +179,3 @@ def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'pip install "debate-orchestrator[openai]"' in cast_problems({"a": (SPEC,)})[0]
     with pytest.raises(ProviderFailed, match="pip install"):
         ask()
-
-
-@pytest.mark.slow
-def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A debate of one round between such models runs to its end, through faults of which each is on record."""
-    monkeypatch.setattr("debate_orchestrator.engine.retry.INITIAL_WAIT", 0.1)
-    monkeypatch.setattr("debate_orchestrator.prompting.reply_code._text", lambda *parts: "BCDFGH")
-    replies = {
-        "1.verdict.judge": scripted_replies.ballot(rounds=1),
-        "final.verdict.judge": scripted_replies.final(),
-        "final.dissent.judge": scripted_replies.dissent(),
-    }
-    said = []
-    for turn, reply in replies.items():
-        said.append(reply_codes.signed(reply, reply_codes.code_of(play_debate(1, until=turn))))
-    llmock.add(*(Said(text=json.dumps(one), match=Match(model="gpt-judge")) for one in said))
-    llmock.rate_limit(retry_after=0.05).truncate().disconnect(after_chunks=2).fail(500)
-    cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}
-    begun = opened_event(rounds=1, cast=cast).with_settings(retry_for=60.0)
-    with JournalWriter.create(tmp_path / "j", begun) as journal:
-        debate = fold(journal.events)
-        first = brief(debate, debate.due[0], code=reply_codes.code_of(debate, by=SPEC))
-        current = CurrentState(debate)
-        debate = asyncio.run(take_turns(journal, current, make_providers(current)))
-        failed = [event for event in journal.events if isinstance(event, CallFailed)]
-
-    assert debate.complete and tally.result(debate, 1) is not None
-    assert len(failed) == 4
-    assert first.messages[-1].parts[-1] in llmock.requests[0].body["messages"][-1]["content"]
-    llmock.assert_resilient()
