@@ -97,12 +97,12 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "I4 “Question 4?” and 4 more.",
         "- *The strongest objection:* **Cost.** Waiting costs more each month.\n- **Skills.** People",
         "1. This week: count last month's incidents.",
-        "in [the advice before the debate](#advice-before-the-debate):** The debate turned the advice round.",
+        "**What the debate changed, in the rapporteur's words:**\n\nThe debate turned the advice round.",
         "**Check first:** the load",
         "*The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate.*",
         "Researcher A (Pro) argued better (narrow). The recommendation comes closer to the position of Researcher B",
         "**On balance:** What speaks for it is certain.",
-        "1. “Point 0”: No turn was left to answer it; still in dispute (C1) (round 1: [opening B](#opening-statement--",
+        "- “Point 0”: No turn was left to answer it; still in dispute (C1) ([round 1, opening B](#opening-statement--",
         "The recommendation goes against that, and comes closest to Researcher B (Con).",
     ):
         assert line in page
@@ -114,7 +114,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     assert data["brief"]["by_case"][-1] == {"if": "you must move", "then": "Move soon.", "sure": 70}
     assert [data["brief"][name] for name in ("differs", "held_mirrored", "shortcomings")] == [True, None, []]
     shown = Path("r.html").read_text(encoding="utf-8")
-    assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in shown
+    assert 'The answer above comes closer to Researcher B (Con): <a href="#brief">' in shown
     top, _, below = shown.partition('<section id="brief"')
     assert "<strong>Cost.</strong> Waiting costs more each month." in top and "still in dispute (C1)" in top
     assert top.index("What to do next") < top.index(">Why<") < top.index("On balance") < top.index("Still in dispute")

@@ -17,7 +17,7 @@ from scripted_debates import FETCHED, Cast, check, checks, events, label, report
 from debate_orchestrator.core.events import EarlierDebate, Opened, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.reports import report_sections
+from debate_orchestrator.reports import citations
 from debate_orchestrator.reports.citations import Citation, SourceRating, is_after
 from debate_orchestrator.reports.citations import evidence as evidence_of
 from debate_orchestrator.reports.conflicts import conflicts_of_interest
@@ -145,7 +145,7 @@ def page(n: int = 1, quote: str = "it is so") -> FoundPage:
 
 
 def cited_pages(found: list[FoundPage]) -> str:
-    return MarkdownWriter(str).line(report_sections.cited_pages(found))
+    return MarkdownWriter(str).line(citations.cited_pages(found))
 
 
 def links(text: str) -> list[str]:

@@ -119,7 +119,7 @@ def test_what_the_engine_saw() -> None:
     made = judged("question", script, rounds=2, material=PASSAGE)
 
     assert made.endswith(
-        "Conduct of the sides:\n\n"
+        "**Conduct of the sides:**\n\n"
         "- Debater A quoted the context files 2 times; 1 of these they hold.\n"
         "- Debater B wrote lines for the other side in 2.argument.b.\n"
         "- Debater B went over the limit, and 6 words were not heard, in 1.argument.b."

@@ -370,7 +370,7 @@ def test_ballots_that_do_not_count_are_reported() -> None:
         report(left_out=("old.yaml: journal: got a ballot on another journal; expected this.",)), "Reviewers"
     )
 
-    assert "are not counted:\n\n- old.yaml: journal: got a ballot on another journal" in text
+    assert "are not counted:**\n\n- old.yaml: journal: got a ballot on another journal" in text
     assert "| Who |" not in text
 
 

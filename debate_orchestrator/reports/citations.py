@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, Turn
+from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
+from debate_orchestrator.reports.rich_text import Phrase, Span, join, phrase
 from debate_orchestrator.util import model_spec
 
 VERIFIED = "verified"
@@ -180,3 +182,19 @@ def is_after(dated: str, as_of: str) -> bool:
         return False
     digits = min(len(match[0]), len(end[0]))
     return match[0][:digits] > end[0][:digits]
+
+
+_MAX_PAGES = 20
+"""Pages that are named of those that a speech cites."""
+
+
+def cited_pages(pages: Sequence[FoundPage]) -> Phrase:
+    """The pages that a speech cites, in a sentence, and how many more were found; empty if none was."""
+    by_url = {page.url: page for page in pages}
+    quoted = [page for page in by_url.values() if page.quote][:_MAX_PAGES]
+    more = len(by_url) - len(quoted)
+    if not quoted:
+        return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
+    others = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
+    links = join(", ", [(Span(page.title, "cited", target=page.url),) for page in quoted])
+    return phrase("Pages cited from a search: ", links, f"{others}.")

@@ -71,12 +71,9 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
     writer = MarkdownWriter(partial(_link, report), report.rules.checked_tags)
     values = report_sections.template_values(report, writer) | {"links": partial(_links, report)}
     if not report.transcript_only:
-        advice = report.shown_decision_brief.advice if report.shown_decision_brief else None
-        advice = advice if advice in report.turn_places else None
         values |= {
             "decision_brief": report.shown_decision_brief,
             "is_filler": bool(report.why_no_winner),
-            "advice_link": Markup(f"[the advice before the debate](#{_TURN}{advice})") if advice else "",
             "contents": Markup(_CONTENTS),
             "verdict_lines": verdict_text.verdict_lines(report),
             "summary": _summary(report, writer),
@@ -189,7 +186,7 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
 
 
 class MarkdownWriter:
-    """The `report_sections.Writer` of markdown, for one report; `link` makes a turn's id a link to it. `quotes` are the
+    """The `rich_text.Writer` of markdown, for one report; `link` makes a turn's id a link to it. `quotes` are the
     tags of what was looked up in the context files; quotation marks take their place."""
 
     def __init__(self, link: Callable[[str], str], quotes: Sequence[str] = ()):
@@ -246,7 +243,7 @@ class MarkdownWriter:
     def passages(self, passages: Iterable[Passage]) -> Markup:
         blocks: list[str] = []
         for passage in passages:
-            blocks += [markup.escaped(f"{passage.title}:")] if passage.title else []
+            blocks += [f"**{markup.escaped(passage.title)}:**"] if passage.title else []
             blocks += [self.table(passage.table)] if passage.table else []
             blocks += [self.items(passage.items)] if passage.items else []
             blocks += map(self.line, passage.sentences)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED
-from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.verdict import Vote, decided_votes, is_one_judge
 from debate_orchestrator.core.visible_text import Quote, quote_finding
-from debate_orchestrator.reports import decision_brief, provenance, reviewers, verdict_text, wording
+from debate_orchestrator.reports import citations, decision_brief, provenance, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED, Citation, EvidenceReport
-from debate_orchestrator.reports.decision_brief import IssueReport
+from debate_orchestrator.reports.decision_brief import ConsiderationReport, DecisionBriefReport, IssueReport
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import CostRow, CostsReport, TurnReport
 from debate_orchestrator.reports.reviewers import NOTE, ReviewerReport
@@ -24,7 +23,7 @@ from debate_orchestrator.reports.rich_text import (
     Phrase,
     PhraseTable,
     Section,
-    Span,
+    Writer,
     address,
     cite,
     escaped,
@@ -65,24 +64,6 @@ _SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow
 """The same of a final ballot."""
 
 
-class Writer(Protocol):
-    """Writes phrases and fields in one form: as markdown, or as HTML."""
-
-    def line(self, phrase: Phrase) -> str: ...
-
-    def block(self, parts: Iterable[FieldPart]) -> str:
-        """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
-
-    def items(self, phrases: Iterable[Phrase]) -> str:
-        """Lines as a list."""
-
-    def passages(self, passages: Iterable[Passage]) -> str:
-        """The parts of a section."""
-
-    def field_items(self, parts: Iterable[FieldPart]) -> str | Sequence[str]:
-        """The fields of a judge's reply, as the items of a list."""
-
-
 def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
     """The values for the templates of reports that people read: the report, its sections in words, and the functions
     that write a turn."""
@@ -106,7 +87,7 @@ def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
         ),
         "parsed_ballot": partial(_ballot_text, report),
         "quote_results": lambda turn: writer.items(quote_results(turn.quotes)),
-        "cited": lambda turn: writer.line(cited_pages(turn.pages)),
+        "cited": lambda turn: writer.line(citations.cited_pages(turn.pages)),
     }
     return values if report.transcript_only else values | _decision_values(report, fields)
 
@@ -127,7 +108,6 @@ def _decision_values(report: ReportModel, fields: FieldText) -> dict[str, Any]:
         "open_claims": shown_claims,
         "more_claims": more_claims,
         "unchecked": list(verdict_text.unchecked(report)),
-        "result_line": verdict_text.result_line(report),
         "argued_better": verdict_text.who_argued_better(report),
         "remarks": verdict_text.remarks(report),
         "strength_rule": verdict_text.strength_rule(report),
@@ -210,24 +190,11 @@ def quote_results(quotes: Iterable[Quote]) -> list[Phrase]:
     return [phrase(f"{quote_finding(quote)}: ", quotation(quote.text)) for quote in dict.fromkeys(quotes)]
 
 
-_MAX_PAGES = 20
-"""Pages that are named of those that a speech cites."""
-
-
-def cited_pages(pages: Sequence[FoundPage]) -> Phrase:
-    """The pages that a speech cites, in a sentence, and how many more were found; empty if none was."""
-    by_url = {page.url: page for page in pages}
-    quoted = [page for page in by_url.values() if page.quote][:_MAX_PAGES]
-    more = len(by_url) - len(quoted)
-    if not quoted:
-        return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
-    others = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
-    links = join(", ", [(Span(page.title, "cited", target=page.url),) for page in quoted])
-    return phrase("Pages cited from a search: ", links, f"{others}.")
-
-
 def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Section]]:
     """The sections on what came of the debate, each with its id on a page, without those that have nothing to say."""
+    if report.shown_decision_brief is not None:
+        behind = (passage for passage in _behind(report, report.shown_decision_brief) if not passage.is_empty)
+        yield "brief", Section("Behind the Decision Brief", tuple(behind))
     if judged := [passage for passage in _judging(report, fields) if not passage.is_empty]:
         yield "scores", Section("How It Was Judged", (Passage(sentences=[escaped(report.format.about)]), *judged))
     if report.reviewers is not None:
@@ -238,6 +205,27 @@ def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Sec
         yield "costs", Section("Calls and Cost", tuple(_costs(report, report.costs)))
     if (earlier := verdict_text.earlier_verdict(report)) is not None:
         yield "earlier", Section("Earlier Verdict", (Passage("Both verdicts", earlier),))
+
+
+def _behind(report: ReportModel, brief: DecisionBriefReport) -> Iterator[Passage]:
+    yield Passage("Who argued better is another question", sentences=[escaped(verdict_text.result_line(report))])
+    yield Passage("What the debate changed, in the rapporteur's words", sentences=[inline_markdown(brief.changed)])
+    found = [(problem, problem in brief.unfixed_problems) for problem in brief.problems]
+    how = {True: "Left standing although it was sent back: ", False: "Found by the program: "}
+    problems = [phrase(how[is_unfixed], escaped(problem)) for problem, is_unfixed in found]
+    yield Passage("What the program found wrong with the brief", items=problems)
+    if brief.found_by_check:
+        *_, outcome = decision_brief.findings(brief)
+        unchecked = " What of them still stands was not checked." if brief.rewritten else ""
+        yield Passage("What its check found", items=[*map(escaped, brief.found_by_check)])
+        yield Passage(sentences=[phrase(outcome, unchecked)])
+    yield Passage("What the debate made of each reason", items=[_fate(report, reason) for reason in brief.why])
+
+
+def _fate(report: ReportModel, reason: ConsiderationReport) -> Phrase:
+    name = phrase(quotation(reason.heading), ": ") if reason.heading else ()
+    turns = phrase(" (", join(", ", map(turn, reason.turns)), ")") if reason.turns else ()
+    return phrase(name, decision_brief.mark_text(reason, report.dissent or ()), turns, ".")
 
 
 def _reviewers(reviewers: ReviewerReport) -> Iterator[Passage]:
@@ -395,8 +383,8 @@ _DIGITS = 12
 def _evidence(report: ReportModel, evidence: EvidenceReport) -> Iterator[Passage]:
     """A table with a row for each page, with the clerk's findings and the judges' ratings, and sentences on all of
     them."""
-    citations = evidence.citations
-    if not citations:
+    pages = evidence.citations
+    if not pages:
         yield Passage(sentences=[phrase("Nothing was cited.")])
         return
     rows = [
@@ -408,11 +396,11 @@ def _evidence(report: ReportModel, evidence: EvidenceReport) -> Iterator[Passage
             _archive_phrase(citation),
             _ratings(report, citation),
         )
-        for citation in citations
+        for citation in pages
     ]
     headers = ("Turn", "Page", "Quote", "What was found", "Kept as", "How judges weigh the source")
-    verified = sum(citation.state == VERIFIED for citation in citations)
-    sentences = [phrase(f"Verified: {verified} of {len(citations)}; {evidence.looked_up_by}.")]
+    verified = sum(citation.state == VERIFIED for citation in pages)
+    sentences = [phrase(f"Verified: {verified} of {len(pages)}; {evidence.looked_up_by}.")]
     if report.as_of:
         sentences.append(phrase("The topic binds both sides to what was known as of ", escaped(report.as_of), "."))
     table = without_empty(tuple(map(phrase, headers)), rows, kept_columns=3)

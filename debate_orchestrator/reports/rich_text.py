@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.transcript_entries import as_text
@@ -123,7 +123,7 @@ class Passage(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        return not (self.table or self.items or self.sentences)
+        return not (self.table or self.items or any(self.sentences))
 
 
 class Section(NamedTuple):
@@ -311,3 +311,21 @@ class FieldText:
             case "list" if isinstance(value, list):
                 return join(", ", [quotation(str(item)) for item in value])
         return inline_markdown(str(value))
+
+
+class Writer(Protocol):
+    """Writes phrases and fields in one form: as markdown, or as HTML."""
+
+    def line(self, phrase: Phrase) -> str: ...
+
+    def block(self, parts: Iterable[FieldPart]) -> str:
+        """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
+
+    def items(self, phrases: Iterable[Phrase]) -> str:
+        """Lines as a list."""
+
+    def passages(self, passages: Iterable[Passage]) -> str:
+        """The parts of a section."""
+
+    def field_items(self, parts: Iterable[FieldPart]) -> str | Sequence[str]:
+        """The fields of a judge's reply, as the items of a list."""

@@ -28,7 +28,7 @@ def anchor(turn_id: str) -> str:
 
 
 class HtmlWriter:
-    """The `report_sections.Writer` of one page, which has the turns in `places`: turn id to its round and its name
+    """The `rich_text.Writer` of one page, which has the turns in `places`: turn id to its round and its name
     there. `checked_tags` are those of quotes that were looked up; quotation marks take their place."""
 
     def __init__(self, places: Mapping[str, tuple[int, str]], checked_tags: Sequence[str] = ()):
@@ -153,7 +153,7 @@ class HtmlWriter:
         blocks: list[Markup] = []
         for passage in passages:
             is_captioned = passage.table and not passage.has_long_cells
-            blocks += [Markup("<p>{}:</p>").format(passage.title)] if passage.title and not is_captioned else []
+            blocks += [Markup("<h3>{}</h3>").format(passage.title)] if passage.title and not is_captioned else []
             if passage.table:
                 blocks.append(self.table(passage.table, passage.title) if is_captioned else self.cards(passage.table))
             blocks += [self.items(passage.items)] if passage.items else []
