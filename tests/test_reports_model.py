@@ -365,8 +365,7 @@ def test_it_is_reported() -> None:
     _, section = costs_shown(paid()).split(f"\n\n{SECTION}\n")
 
     assert section.replace("\u2060", "") == (
-        "\n**What each seat and phase took:**\n\n"
-        "| Seat | Phase | Calls | Input, uncached | Read from cache | Written to cache | Output | Cost |\n"
+        "\n| Seat | Phase | Calls | Input, uncached | Read from cache | Written to cache | Output | Cost |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
         "| Researcher A | opening | 1 | 1,000 | 20 | 340 | 5 | \\$0.2500 |\n"
         "| Researcher B | opening | 1 | 1,000 | 20 | 340 | 5 | \\$0.2500 |\n"

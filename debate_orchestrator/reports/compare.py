@@ -24,7 +24,17 @@ from debate_orchestrator.reports.decision_brief import first_sentence
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import FINAL
-from debate_orchestrator.reports.rich_text import PlainTable, plain_table
+from debate_orchestrator.reports.rich_text import (
+    Passage,
+    Phrase,
+    PlainTable,
+    Section,
+    escaped,
+    inline_markdown,
+    phrase,
+    plain_table,
+    strong,
+)
 from debate_orchestrator.reports.wording import named_by, winner_word
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import printable_path
@@ -100,6 +110,31 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         questions=tuple(questions),
         costs=_costs(runs),
     )
+
+
+def sections(comparison: Comparison) -> list[Section]:
+    """The comparison as the sections of a report for people, without those that have nothing to say."""
+    tables = (
+        ("Recommendations", comparison.recommendations),
+        ("Runs", comparison.runs),
+        ("Verdicts", comparison.verdicts),
+        ("Rounds", comparison.rounds),
+        ("Judges", comparison.judges),
+        ("Calls and Cost", comparison.costs),
+    )
+    made = [Section(title, (Passage(table=table.phrases()),)) for title, table in tables if table]
+    lists = [("Disputed Claims", _items(comparison.dissent)), ("Unresolved Questions", _items(comparison.questions))]
+    if comparison.differences:
+        lists.insert(0, ("Where They Differ", [*map(escaped, comparison.differences)]))
+    return [*made, *(Section(title, (Passage(items=items),)) for title, items in lists)]
+
+
+def _items(claims: Sequence[ComparedClaim]) -> list[Phrase]:
+    named = [
+        (f"Run {claim.run}" + (f" ({claim.status})" if claim.status else "") + ":", claim.text) for claim in claims
+    ]
+    items = [phrase(strong(escaped(run)), " ", inline_markdown(text)) for run, text in named]
+    return items or [phrase("None on record from real judges.")]
 
 
 def _could_mean_sides(report: ReportModel) -> bool:

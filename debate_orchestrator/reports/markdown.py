@@ -17,7 +17,7 @@ from debate_orchestrator.reports import compare, markup, report_sections, verdic
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.rich_text import FieldPart, Passage, Phrase, PhraseTable, Span
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Section, Span
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
 
@@ -42,6 +42,7 @@ def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
     values = {
         "comparison": comparison,
+        "sections": compare.sections(comparison),
         "title": Markup(COMPARISON_PREFIX),
         "note": compare.NOTE,
         "writer": MarkdownWriter(str),
@@ -240,9 +241,9 @@ class MarkdownWriter:
             words = "\n".join(f"> - {self.line(item)}" for item in part.items)
         return f"{title}\n\n{words}" if title else words
 
-    def passages(self, passages: Iterable[Passage]) -> Markup:
+    def passages(self, section: Section) -> Markup:
         blocks: list[str] = []
-        for passage in passages:
+        for passage in section.passages:
             blocks += [f"**{markup.escaped(passage.title)}:**"] if passage.title else []
             blocks += [self.table(passage.table)] if passage.table else []
             blocks += [self.items(passage.items)] if passage.items else []

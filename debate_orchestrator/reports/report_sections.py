@@ -204,7 +204,7 @@ def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Sec
     if report.costs is not None:
         yield "costs", Section("Calls and Cost", tuple(_costs(report, report.costs)))
     if (earlier := verdict_text.earlier_verdict(report)) is not None:
-        yield "earlier", Section("Earlier Verdict", (Passage("Both verdicts", earlier),))
+        yield "earlier", Section("Earlier Verdict", (Passage(table=earlier),))
 
 
 def _behind(report: ReportModel, brief: DecisionBriefReport) -> Iterator[Passage]:
@@ -231,7 +231,7 @@ def _fate(report: ReportModel, reason: ConsiderationReport) -> Phrase:
 def _reviewers(reviewers: ReviewerReport) -> Iterator[Passage]:
     yield Passage(sentences=[phrase(NOTE)])
     if reviewers.count:
-        yield Passage("Reviewers beside the judges", reviewers.table.phrases())
+        yield Passage(table=reviewers.table.phrases())
         yield Passage(items=[*map(escaped, (*reviewers.agreement, *reviewers.swing_sentences))])
         said = [(f"“{one.reviewer}” ({one.vote}):", one.why) for one in reviewers.reasons]
         yield Passage(items=[phrase(strong(escaped(who)), " ", inline_markdown(why)) for who, why in said])
@@ -467,7 +467,7 @@ def _costs(report: ReportModel, costs: CostsReport) -> Iterator[Passage]:
     if report.run.rehearsed:
         notes.append("A stand-in calls no model and costs nothing.")
     table = PhraseTable(tuple(map(phrase, headers)), tuple(rows))
-    yield Passage("What each seat and phase took", table, sentences=[phrase(" ".join(notes))])
+    yield Passage(table=table, sentences=[phrase(" ".join(notes))])
 
 
 def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:

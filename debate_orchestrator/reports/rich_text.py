@@ -113,7 +113,7 @@ class Passage(NamedTuple):
     """A part of a section: a table, a list or sentences, below its title, if it has one."""
 
     title: str = ""
-    """In the report's own words, without a colon."""
+    """In the report's own words, without a colon; a table without one goes by the title of its section."""
     table: PhraseTable | None = None
     items: Sequence[Phrase] = ()
     sentences: Sequence[Phrase] = ()
@@ -324,8 +324,8 @@ class Writer(Protocol):
     def items(self, phrases: Iterable[Phrase]) -> str:
         """Lines as a list."""
 
-    def passages(self, passages: Iterable[Passage]) -> str:
-        """The parts of a section."""
+    def passages(self, section: Section) -> str:
+        """What is below the heading of a section."""
 
     def field_items(self, parts: Iterable[FieldPart]) -> str | Sequence[str]:
         """The fields of a judge's reply, as the items of a list."""

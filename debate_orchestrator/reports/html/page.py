@@ -67,6 +67,7 @@ def render_comparison(comparison: Comparison) -> str:
     topic = one_line(comparison.topic)
     values = {
         "comparison": comparison,
+        "sections": compare.sections(comparison),
         "writer": HtmlWriter({}),
         "title": wording.shorten(topic) or "Debates",
         "document": "Debate comparison",

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import layout
-from debate_orchestrator.reports.rich_text import FieldPart, Passage, Phrase, PhraseTable, Span
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Section, Span
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -149,13 +149,15 @@ class HtmlWriter:
         title = Markup("<strong>{}:</strong> ").format(escaped_html(part.title))
         return title + (self.items(part.items) if part.kind == "list" else self.line(part.phrase))
 
-    def passages(self, passages: Iterable[Passage]) -> Markup:
+    def passages(self, section: Section) -> Markup:
         blocks: list[Markup] = []
-        for passage in passages:
-            is_captioned = passage.table and not passage.has_long_cells
-            blocks += [Markup("<h3>{}</h3>").format(passage.title)] if passage.title and not is_captioned else []
-            if passage.table:
-                blocks.append(self.table(passage.table, passage.title) if is_captioned else self.cards(passage.table))
+        for passage in section.passages:
+            has_caption = passage.table and not passage.has_long_cells
+            blocks += [Markup("<h3>{}</h3>").format(passage.title)] if passage.title and not has_caption else []
+            if passage.table and has_caption:
+                blocks.append(self.table(passage.table, passage.title or section.title, unseen=not passage.title))
+            elif passage.table:
+                blocks.append(self.cards(passage.table))
             blocks += [self.items(passage.items)] if passage.items else []
             blocks += [Markup("<p>{}</p>").format(self.line(sentence)) for sentence in passage.sentences]
         return Markup("\n").join(blocks)
