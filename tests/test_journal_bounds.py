@@ -36,6 +36,8 @@ HEARD = {"asked": FLOOR, "before": "1.opening."}
 PHASE: dict[str, Any] = {"name": "x", "title": "X", "tag": "X", "seats": ["a"]}
 
 JUDGED = [PHASE | {"name": f"p{n}", "seats": ["judge"]} for n in range(60)]
+OBJECT: dict[str, Any] = {"kind": "object", "per_issue": True}
+PER_ISSUE = OBJECT | {"fields": {"x": OBJECT | {"fields": {"x": {"kind": "text", "per_issue": True}}}}}
 VOTES = [PHASE | {"name": "v", "seats": ["judge"], "reply": "ballot"}]
 
 
@@ -96,6 +98,8 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"settings__rounds": 100, "format__round": [PHASE | {"name": f"p{n}"} for n in range(51)]}, "turns"),
         ({"settings__cast__judge": ["host"] * 9, "format__round": [*VOTES, *JUDGED]}, "turns"),
         ({"format__before": [PHASE | {"name": f"p{n}"} for n in range(251)]}, "at most 250"),
+        ({"format__shapes__final__extra": {"kind": "list", "min": 1e9}}, "final.extra has 1e+09 as `min`"),
+        ({"format__shapes__final__extra": PER_ISSUE}, "final asks for replies of about"),
     ],
     "changes",
     "said",
@@ -147,31 +151,27 @@ def test_a_reply_costs_no_less_than_nothing(reply: dict[str, Any]) -> None:
         EVENT.validate_python({"kind": "spoke", "turn_id": "1.opening.a", "reply": text | reply})
 
 
-def test_a_link_is_read_and_never_written(here: Path) -> None:
-    """A link to a journal may be read; a command that would write by it says to name the file, and nothing changes."""
+def test_a_link_a_pipe_and_a_device_are_never_written(here: Path) -> None:
+    """A link to a journal may be read; a command that would write by it says to name the file, and nothing changes. A
+    pipe or a device in a journal's place is refused at once."""
     before = ten_lines(here / "real.jsonl")
     os.symlink("real.jsonl", "link.jsonl")
+    os.mkfifo("pipe.jsonl")
 
     assert len(read("link.jsonl").entries) == 10
     for attempt in (JournalWriter, lambda path: JournalWriter.create(path, small_opening()), must_be_new):
         with pytest.raises(BadJournal, match=r"link\.jsonl .a symbolic link"):
             attempt("link.jsonl")
+        for path in ("pipe.jsonl", "/dev/null"):
+            with pytest.raises(BadJournal, match="a pipe or a device"):
+                attempt(path)
     assert Path("real.jsonl").read_bytes() == before
 
 
-def test_a_pipe_is_no_journal(here: Path) -> None:
-    """A pipe or a device in a journal's place is refused at once."""
-    os.mkfifo("pipe.jsonl")
-    for path in ("pipe.jsonl", "/dev/null"):
-        for attempt in (JournalWriter, lambda path: JournalWriter.create(path, small_opening()), must_be_new):
-            with pytest.raises(BadJournal, match="a pipe or a device"):
-                attempt(path)
-
-
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "moved and copied", "linked and replaced"])
-def test_a_journal_that_is_gone_is_not_written_on(here: Path, how: str) -> None:
+def test_a_journal_that_is_gone_or_cut_is_not_written_on(here: Path, how: str) -> None:
     """A journal that no longer is at its path is not written on, also where the file has another name: a run
-    would end well, and what it had paid for would be missing where it is looked for."""
+    would end well, and what it had paid for would be missing where it is looked for. Nor is one that was cut."""
     whole = ten_lines(here / "j.jsonl")
     with JournalWriter("j.jsonl") as writer:
         if "linked" in how:
@@ -187,6 +187,10 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, how: str) -> None:
             with pytest.raises(PermanentFailure, match="deleted, moved or replaced"):
                 attempt()
     assert all(path.read_bytes() == whole for path in here.iterdir())
+    with JournalWriter.create("cut.jsonl", small_opening()) as writer:
+        os.truncate("cut.jsonl", 100)
+        with pytest.raises(PermanentFailure, match="Another program changed the journal"):
+            writer.append(Noted(note="one agent"))
 
 
 def test_a_journal_that_was_written_can_be_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from messages_server import Server, serving
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.cast_providers import make_provider
+from debate_orchestrator.providers.cast_providers import cast_problems, make_provider
 from debate_orchestrator.providers.command import environment
 from debate_orchestrator.providers.provider import Permissions, call_provider
 from debate_orchestrator.providers.servers import key_name
@@ -185,13 +185,16 @@ def test_a_key_in_two_pieces(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "".join(heard) == reply.text == "It is [key], as they say."
 
 
-def test_a_cast_holds_no_key(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cast is written into journals, and is refused where it holds a key."""
-    monkeypatch.setenv("MY_TOKEN", KEY)
-    ran = debate("run", *SETUP, "--judge=host", "--a=host", f"--b=command:cat --token '{KEY}'")
+def test_a_cast_of_ordinary_words(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cast that names the model of a variable is taken; one that holds a provider's key is refused, since it is
+    written into journals."""
+    monkeypatch.setenv("MODEL_TOKEN", "claude-opus-5")
+    monkeypatch.setenv("DEBATE_KEY_HERE", "gate-key-12")
+    ran = debate("run", *SETUP, "--judge=host", "--a=host", "--b=command:say gate-key-12")
 
-    assert ran.code == 2 and "cast: b" in ran.err
-    assert leaks(ran) == []
+    assert cast_problems({"a": ("anthropic:claude-opus-5",)}) == []
+    assert ran.code == 2 and "cast: b" in ran.err and "contains a key" in ran.err and "gate-key-12" not in ran.err
+    assert not list(Path().glob("r.*"))
 
 
 UNSENDABLE = ("Schl\u00fcssel-f\u00fcr-den-Server-4711", "sk-ant-0123\n456+789", "sk-ant-0123\t456+789")

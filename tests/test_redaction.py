@@ -33,7 +33,6 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.call_errors import excerpt
-from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.providers.provider import OnPiece, call_provider
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import yaml
@@ -376,15 +375,6 @@ def test_an_error_that_quotes_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
     error = TransientError("It refused sk-ant-0123456789.", hint="another than sk-ant-0123456789")
     assert str(error) == "It refused [key]. Try: another than [key]." == error.problems[0]
-
-
-def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cast that names the model of a variable is taken; one that holds a provider's key is refused."""
-    monkeypatch.setenv("MODEL_TOKEN", "claude-opus-5")
-    monkeypatch.setenv("DEBATE_KEY_HERE", "gate-key-12")
-
-    assert cast_problems({"a": ("anthropic:claude-opus-5",)}) == []
-    assert "contains a key" in cast_problems({"a": ("command:say gate-key-12",)})[0]
 
 
 def test_a_debate_about_ordinary_words(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,6 +150,7 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
         ("uuu", "no decision", "u"),
         ("tfu", "no decision", None),
         ("tft", "a", "t"),
+        ("ttff", "no decision", None),
     ]
 )
 def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None) -> None:
@@ -157,7 +158,7 @@ def test_a_label_stands_for_a_winner(labels: str, winner: str, label: str | None
     final = {"label": {"kind": "choice", "options": ["t", "f", "u"]}}
     made = make_format(shapes={"final": final}, winner_of={"t": "a", "f": "b", "u": "no decision"})
     script = {f"final.end.judge-{n}": {"label": one} for n, one in enumerate(labels, 1)}
-    verdict = tally.verdict(play_debate(1, 3, script, rules=made))
+    verdict = tally.verdict(play_debate(1, len(labels), script, rules=made))
     assert verdict is not None
     assert (verdict.winner, verdict.label, verdict.strength) == (winner, label, None)
 

@@ -20,7 +20,6 @@ from debate_orchestrator.core.verdict import (
     Verdict,
     Vote,
     panel_winner,
-    plurality_label,
     read_ballot,
     round_result,
     score,
@@ -341,21 +340,6 @@ def test_a_swing_is_what_a_side_gained(
 ) -> None:
     """A side's swing is its votes after the debate less those before it, among the judges who voted both times."""
     assert swing(panel(*before), panel(*after), SIDES) == gained
-
-
-@for_each(
-    [
-        (["x"], "x"),
-        (["x", "y", "x"], "x"),
-        (["x", "y"], None),
-        (["x", "x", "y", "y"], None),
-        ([None, "x"], "x"),
-        ([], None),
-    ]
-)
-def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
-    """A panel's label is the one given more often than any other, if there is one."""
-    assert plurality_label([vote(parsed_ballot(label=label)) for label in labels]) == most
 
 
 def test_two_models_in_a_seat_are_not_one_judge() -> None:
