@@ -308,26 +308,26 @@ class SharedBudget:
 
     def __init__(self, max_cost: float | None):
         self.max_cost = max_cost
-        self._running: dict[str, Budget] = {}
-        self._ended_costs: dict[str, float] = {}
+        self._costs: dict[str, Callable[[], float]] = {}
+        """What each debate has committed, by its key."""
 
     def budget(self, key: str, current: CurrentState) -> Budget:
         """The budget of the debate with that key; it replaces an earlier one of the same debate."""
-        self._ended_costs.pop(key, None)
-        budget = self._running[key] = Budget(current, self)
+        budget = Budget(current, self)
+        self._costs[key] = budget.committed_cost
         return budget
 
     def end_budget(self, key: str) -> None:
         """Keeps the amount that a debate has committed. No call may be made in it until `budget` is called again."""
-        self.count(key, self._running.pop(key).committed_cost())
+        self.count(key, self._costs[key]())
 
     def count(self, key: str, cost: float) -> None:
         """Counts so many US dollars for a debate that has no budget."""
-        self._ended_costs[key] = cost
+        self._costs[key] = lambda: cost
 
     def committed_cost(self) -> float:
         """US dollars committed by all debates together."""
-        return sum(self._ended_costs.values()) + sum(budget.committed_cost() for budget in self._running.values())
+        return sum(cost() for cost in self._costs.values())
 
 
 def committed_cost_of(events: Iterable[Event]) -> float:

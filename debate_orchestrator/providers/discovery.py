@@ -43,8 +43,6 @@ _HINT = (
 _HINT_TO_BEGIN = " Or begin with no model: `debate open` for an agent host, `rehearse`, or `debate demo`."
 _MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
-_Failure = tuple[int, str]
-"""The HTTP status of a look-up that failed, or 0; and why."""
 
 
 class ModelSource(FrozenModel):
@@ -214,18 +212,9 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
         about = f"a server answers at {url}" + ("" if names else f", and has no model: `{entry.kind} pull` one")
         return ModelSource(spec=spec, ready=bool(names), about=about, models=names, more=more)
     about = f"{credentials_in} is set, for {url}"
-    if problem is not None and (status_words := _status_words(*problem)):
-        return unready(f"{about}, but the server {status_words}")
+    if problem:
+        return unready(f"{about}, but the server {problem}")
     return ModelSource(spec=spec, ready=True, about=about, models=tuple(sorted(names)), more=more)
-
-
-def _status_words(status: int, why: str) -> str:
-    """The message of a failed look-up about a server; empty if it says nothing about its models."""
-    if status in (401, 403):
-        return f"refuses it (HTTP {status})"
-    if 300 <= status < 400:
-        return f"points elsewhere (HTTP {status})"
-    return f"can't be reached: {why}" if status == 0 else ""
 
 
 def _names(listing: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
@@ -237,25 +226,28 @@ def _names(listing: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
     return tuple(map(excerpt, names[:_MAX_KEPT_MODELS])), max(0, len(names) - _MAX_KEPT_MODELS)
 
 
-def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | None]:
+def _get(url: str, headers: dict[str, str]) -> tuple[Any, str]:
+    """The listing at an address, and what is wrong with its server. Another status than these says nothing about its
+    models."""
     try:
         with servers.opener(url).open(
             urllib.request.Request(url, headers=headers), timeout=LIMITS.lookup_seconds
         ) as response:
-            return json.loads(response.read(LIMITS.max_listing_bytes)), None
+            return json.loads(response.read(LIMITS.max_listing_bytes)), ""
     except urllib.error.HTTPError as error:
-        return None, (error.code, "")
+        words = "refuses it" if error.code in (401, 403) else "points elsewhere" if 300 <= error.code < 400 else ""
+        return None, words and f"{words} (HTTP {error.code})"
     except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
-        return None, (0, quote(getattr(error, "reason", error)))
+        return None, f"can't be reached: {quote(getattr(error, 'reason', error))}"
 
 
-def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Failure | None]:
+def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, str]:
     """As `_get`, within the time of a look-up. A socket's own limit starts again with every byte, and resolving a name
     has none; so a thread that takes longer is left behind."""
     try:
         return in_daemon_thread(lambda: _get(url, headers)).result(LIMITS.lookup_seconds)
     except TimeoutError:
-        return None, (0, f"no complete answer within {LIMITS.lookup_seconds:g} s")
+        return None, f"can't be reached: no complete answer within {LIMITS.lookup_seconds:g} s"
 
 
 def corrected_spec(spec: str) -> str:
