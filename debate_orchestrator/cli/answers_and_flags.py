@@ -24,6 +24,7 @@ from debate_orchestrator.core.settings import (
     with_keys_of_today,
 )
 from debate_orchestrator.engine import format_check, start
+from debate_orchestrator.engine.debate import DebateSession
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports import report_files
@@ -220,10 +221,11 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     return setup_questions(name, free_report())
 
 
-def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
-    """The setup as confirmed; only its risks if a conversation, perhaps of another user, has shown all, and no flag
-    changes it."""
-    values = settings.model_dump() | {"output": output_text(files.report, settings.output)}
+def setup_lines(arguments: argparse.Namespace, settings: Settings, session: DebateSession) -> list[str]:
+    """The setup of the debate that these settings opened, as confirmed; only its risks if a conversation, perhaps of
+    another user, has shown all, and no flag changes it."""
+    values = settings.model_dump() | {"positions": session.state.opened.settings.positions}
+    values |= {"output": output_text(session.files.report, settings.output)}
     questions = setup_questions(settings.format)
     answers, flags = read_answers(arguments), settings_from_flags(arguments)
     is_confirmed = "setup" in answers and not flags and not _has_auto_positions(answers)

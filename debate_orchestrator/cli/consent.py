@@ -25,7 +25,6 @@ from debate_orchestrator.engine.debate import (
     DebateSession,
     FollowUpEvents,
     continue_debate,
-    create_debate,
     create_paid_debate,
 )
 from debate_orchestrator.engine.moderator import billed_calls_sentence
@@ -138,33 +137,28 @@ def remember_answers(path: str, answers: Mapping[str, Any], paid_calls: Sequence
 
 @contextmanager
 def new_debate(
-    opened_event: Opened | Callable[[asyncio.Event, list[Reply]], Coroutine[Any, Any, Opened]],
+    make_opened: Callable[[asyncio.Event, list[Reply]], Coroutine[Any, Any, Opened]],
     files: DebateFiles,
     follow_up_events: FollowUpEvents,
 ) -> Iterator[DebateSession]:
-    """Begins the journal of a debate to whose settings the user has consented, and remembers that. A function may make
-    its first event, by calls that are paid for: it watches an event that the first Ctrl-C sets, and adds their replies
-    to a list. What it returns is written without any await in between: an interrupt comes before it, or after it is
-    saved. If no debate is opened, the interrupt says how many calls may have been billed."""
+    """Begins the journal of a debate to whose settings the user has consented, and remembers that. `make_opened` makes
+    its first event, perhaps by calls that are paid for: it watches an event that the first Ctrl-C sets, and adds their
+    replies to a list. What it returns is written without any await in between: an interrupt comes before it, or after
+    it is saved. If no debate is opened, the interrupt says how many calls may have been billed."""
     created, stop, paid_replies = list[DebateSession](), asyncio.Event(), list[Reply]()
-    coroutine = None if isinstance(opened_event, Opened) else opened_event(stop, paid_replies)
+    opened = make_opened(stop, paid_replies)
 
     async def create() -> None:
-        if isinstance(opened_event, Opened):
-            created.append(create_debate(opened_event, files, follow_up_events(opened_event)))
-        else:
-            assert coroutine is not None
-            created.append(await create_paid_debate(coroutine, files, follow_up_events))
+        created.append(await create_paid_debate(opened, files, follow_up_events))
         _remember_debate(created[0].journal, created[0].state.opened.cast)
 
     interrupted: KeyboardInterrupt | None = None
     try:
-        coroutines.run(create(), stop if coroutine else None, print_status)
+        coroutines.run(create(), stop, print_status)
     except KeyboardInterrupt as interrupt:
         interrupted = interrupt
     finally:
-        if coroutine is not None:
-            coroutine.close()  # where the interrupt came before it began
+        opened.close()  # where the interrupt came before it began
     if not created:
         message = " ".join(["no debate was opened, and nothing is saved.", *billed_calls_sentence(paid_replies)])
         raise Interrupted(message) from None

@@ -10,6 +10,7 @@ from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, prints_progress
 from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_status
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import CALL_SETTINGS, VOTE_SETTINGS
 from debate_orchestrator.engine import rejudge, start
@@ -59,5 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         consent.require_consent(source, risks_found, trusted=arguments.trust)
 
     rejudging, files = rejudge.checked_for_start(rejudging, arguments.output, require_consent, permissions, **calls)
-    with consent.new_debate(rejudging.opened, files, lambda opened: rejudging.speeches) as session:
+
+    async def opened(*_: object) -> Opened:
+        return rejudging.opened
+
+    with consent.new_debate(opened, files, lambda opened: rejudging.speeches) as session:
         return drive_to_report(session, arguments)

@@ -34,8 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_status(start.estimate_sentence(settings, positions_by))
     make_opened = partial(start.opened_with_positions, settings, print_status, permissions)
     with new_debate(make_opened, files, lambda opened: start.notes_after_opened(settings)) as session:
-        settings = start.with_positions_of(settings, session.state.opened)
-        setup = setup_lines(arguments, settings, session.files)
+        setup = setup_lines(arguments, settings, session)
 
         def before_calls(session: DebateSession) -> None:
             print_status(cast_line(settings))

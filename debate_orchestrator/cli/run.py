@@ -84,9 +84,8 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         print_status(start.estimate_sentence(settings, positions_by))
     make_opened = partial(start.opened_with_positions, settings, ignore if quiet else print_status, permissions)
     with new_debate(make_opened, files, lambda opened: start.notes_after_opened(settings, estimate_text)) as session:
-        settings = start.with_positions_of(settings, session.state.opened)
         if not quiet:
-            for line in (*setup_lines(arguments, settings, session.files), cast_line(settings)):
+            for line in (*setup_lines(arguments, settings, session), cast_line(settings)):
                 print_status(line)
         code = drive_to_report(session, arguments, estimate_text)
         if code == 0 and rehearse and not quiet:

@@ -147,11 +147,6 @@ async def opened_with_positions(
     return opened.model_copy(update={"moderator_replies": tuple(replies)})
 
 
-def with_positions_of(settings: Settings, opened: Opened) -> Settings:
-    opened_settings = opened.settings
-    return settings.model_copy(update={"positions": opened_settings.positions, "origins": opened_settings.origins})
-
-
 def with_positions(settings: Settings) -> tuple[Settings, str]:
     """The settings with positions that were given, or made without a model, and an empty spec; or as they are, and the
     spec of the model that derives them. Raises BadSettings if there are none and no model can be called."""
