@@ -50,7 +50,8 @@ def test_defaults() -> None:
 
 
 def test_a_whole_answers_file() -> None:
-    """Everything that may be answered is taken as it was given."""
+    """Everything that may be answered is taken as it was given. Positions that are the same but for case, spaces and a
+    full stop are not two sides."""
     cast = {"a": "anthropic:x", "b": "y", "judge": ["u", "v", "w"]}
     made = settle(
         rounds=5, strictness="lenient", output="out/", first="b", feedback=False, context=["n.md"], cast=cast,
@@ -59,6 +60,9 @@ def test_a_whole_answers_file() -> None:
     assert (made.rounds, made.strictness, made.output, made.first, made.feedback) == (5, "lenient", "out/", "b", False)
     assert (made.context, made.max_cost, made.one_agent) == (("n.md",), 2.5, True)
     assert made.cast == {"a": ("anthropic:x",), "b": ("y",), "judge": ("u", "v", "w")}
+
+    [said] = refused(RULES, positions={"a": "Use tabs.", "b": "use  TABS"})
+    assert said == "positions: both sides argue 'Use tabs.'. Try: two positions that differ."
 
 
 @pytest.mark.parametrize("rounds", [7, 8, "8"])
@@ -304,12 +308,6 @@ def test_a_clerk_fetches_unless_another_is_named() -> None:
     assert settled(made, cast={"clerk": "offline"}).cast["clerk"] == ("offline",)
     assert refused(made, cast={"clerk": ["fetch", "fetch"]})[0].startswith("cast.clerk: ")
     assert problems(BASE | {"cast": {"clerk": "fetch"}}) == ["cast"]
-
-
-def test_sides_must_differ() -> None:
-    """Positions that are the same but for case, spaces and a full stop are not two sides."""
-    [said] = refused(RULES, positions={"a": "Use tabs.", "b": "use  TABS"})
-    assert said == "positions: both sides argue 'Use tabs.'. Try: two positions that differ."
 
 
 @for_each([("y", True), ("Yes", True), ("true", True), ("n", False), ("NO", False), ("maybe", "maybe")])

@@ -74,7 +74,8 @@ def test_questions_that_will_not_do(opened: Run, given: tuple[str, ...], said: s
 
 
 def test_an_early_end(opened: Run) -> None:
-    """The phase under way is finished, then the verdict is due; the report tells that it was ended early."""
+    """The phase under way is finished, then the verdict is due; the report tells that it was ended early. While another
+    process writes the journal, the keys of its terminal are named."""
     ran = opened("end", J)
     assert ran.out.startswith("Ended early, after Opening Statement of round 1. Due now: 1.opening.b.")
     step = opened("step", J, "--json").json
@@ -86,6 +87,10 @@ def test_an_early_end(opened: Run) -> None:
     assert opened("check", J).code == 0
     assert opened("replay", J).out.count("Ended early") == 1
 
+    with JournalWriter(J):
+        for ran in (opened("end", J), opened("floor", J, WHY)):
+            assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err
+
 
 def test_a_finished_debate(debate: Run, answers: Path) -> None:
     """Neither is there anything to ask or to end when it is over. Where it is judged again, judges alone are asked."""
@@ -95,13 +100,6 @@ def test_a_finished_debate(debate: Run, answers: Path) -> None:
     ran = debate("floor", "again.journal.jsonl", WHY, "--to", "a")
     assert ran.code == 2 and "the speeches are on record, so no side can answer it. Try: put it to the" in ran.err
     assert "to Judge" in debate("floor", "again.journal.jsonl", WHY).out
-
-
-def test_a_debate_that_is_being_driven(opened: Run) -> None:
-    """While another process writes the journal, the keys of its terminal are named; nothing is written."""
-    with JournalWriter(J):
-        for ran in (opened("end", J), opened("floor", J, WHY)):
-            assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err
 
 
 def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) -> None:

@@ -10,8 +10,6 @@ import pytest
 from conftest import STATED, Run
 from debates import opened_event
 from human_turns import PEOPLE
-from persons import CTRL_C, TOPIC
-from test_cli_converse import Person, person  # noqa: F401
 
 from debate_orchestrator.cli import driving, resume, run
 from debate_orchestrator.cli import judge as judge_verb
@@ -81,11 +79,3 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert person is not None
     assert {human.people for human in providers.values()} == {person}
     assert terminal_people({"a": ("host",), "judge": ("rehearse",)}, "r.drafts") is None
-
-
-def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811
-    """Who argues and who judges may be the person at the terminal."""
-    _, shown = person(keys=(TOPIC, "seats", "human", "human", "rehearse", "", CTRL_C))
-
-    assert "human you, or a person beside you, at this terminal" in shown
-    assert "judge" in shown

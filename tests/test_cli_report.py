@@ -54,12 +54,16 @@ def test_report_makes_the_same_again(debate: Run, finished: bytes) -> None:
 
 def test_a_report_is_no_answers_file(debate: Run, finished: bytes) -> None:
     """A report that is given for an answers file is called one, and the command that prints the answers is named. A
-    host is told what an answers file is."""
+    host is told what an answers file is. With --json a mistake is one JSON object on stdout too."""
     assert "report.md is not an answers file: its name must end in .yaml" in debate("ask", "report.md").err
     for verb in (("run", "--answers"), ("open", "--answers")):
         ran = debate(*verb, "report.md")
         assert ran.code == 2 and "report.md is a report of a debate, not an answers file." in ran.err
         assert "`debate answers --from JOURNAL`" in ran.err
+
+    ran = debate("check", "missing.jsonl", "--json")
+
+    assert (ran.json["schema"], ran.json["status"], len(ran.json["complaints"])) == (1, "error", 1)
 
 
 def test_a_finished_debate_has_its_page(debate: Run, finished: bytes) -> None:
@@ -120,13 +124,6 @@ def test_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
     )
     assert played.code == 0 and "This is what a says in 1.opening.a." in played.out
     assert played.out.endswith("Debate paused.\n")
-
-
-def test_errors_are_json_where_asked(debate: Run) -> None:
-    """With --json a mistake is one JSON object on stdout too."""
-    ran = debate("check", "missing.jsonl", "--json")
-
-    assert (ran.json["schema"], ran.json["status"], len(ran.json["complaints"])) == (1, "error", 1)
 
 
 def test_a_closed_pipe_is_no_error(finished: bytes) -> None:

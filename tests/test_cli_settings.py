@@ -67,10 +67,15 @@ def test_a_journal_or_a_file_that_is_no_answers_is_refused(debate: Run, answers:
 
 
 def test_the_sample_is_good_as_it_is(debate: Run, here: Path) -> None:
-    """What `answers` prints can be opened at once."""
+    """What `answers` prints can be opened at once. `--command-env` takes a name; with a value it is refused, and the
+    value is not repeated."""
     (here / "sample.yaml").write_text(debate("answers").out, encoding="utf-8")
 
     assert debate("open", "--answers", "sample.yaml").code == 0
+
+    ran = debate("run", "--topic", "T", "--command-env", "API_KEY=geheim")
+
+    assert ran.code == 2 and "--command-env API_KEY" in ran.err and "geheim" not in ran.err
 
 
 def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> None:
@@ -106,13 +111,6 @@ def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.Monke
     assert ran.code == 0, ran.err
     assert "Topic: Tabs are better." in ran.err and "Rounds: 2" in ran.err
     assert (here / "r.rehearsed.md").exists()
-
-
-def test_a_variable_is_named_without_its_value(debate: Run) -> None:
-    """`--command-env` takes a name; with a value it is refused, and the value is not repeated."""
-    ran = debate("run", "--topic", "T", "--command-env", "API_KEY=geheim")
-
-    assert ran.code == 2 and "--command-env API_KEY" in ran.err and "geheim" not in ran.err
 
 
 def test_where_settings_take_effect() -> None:

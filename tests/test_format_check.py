@@ -63,19 +63,15 @@ def test_what_is_inherited_is_reported_where_it_stands(here: Path) -> None:
 
 @pytest.mark.slow
 def test_extending_is_enough(here: Path) -> None:
-    """A format that is nothing but what it changes is whole: its templates are those of the one that it extends."""
+    """A format that is nothing but what it changes is whole: its templates are those of the one that it extends. One of
+    these that can't be taken by a seat is found by a rehearsal."""
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING)
     made = format_check.load("./mine")
     assert (made.name, made.title, made.round_limits.max) == ("mine", "Short", 2)
     assert made.round[0].template == "adversarial/opening"
 
-
-@pytest.mark.slow
-def test_an_inherited_template_is_reported(here: Path) -> None:
-    """A shipped template that can't be taken by a seat is found by a rehearsal."""
     asking = "before:\n  - name: opening\n    title: Question\n    tag: Q\n    seats: [judge]\n"
-    (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING + asking)
     found = format_check.find_problems("./mine")
     assert "is undefined" in found[0] and ".md.j2:" in found[0]

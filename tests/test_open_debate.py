@@ -42,21 +42,8 @@ STAND_INS = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
 
 
 def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without consent a journal stays as it was, byte for byte, with none of the changes, and no provider is made."""
-    create_debate(opened_event(cast=PROGRAMS), FILES).journal.close()
-    before = Path(J).read_bytes()
-    monkeypatch.setattr(cast_providers, "make_providers", lambda *_: pytest.fail("a provider was made"))
-
-    def refuse(writer: JournalWriter, risks: Sequence[Risk]) -> None:
-        raise BadSettings(", ".join(risk.what for risk in risks))
-
-    with pytest.raises(BadSettings, match=r"^cat -u, tee$"):
-        continue_debate(J, refuse, lambda state: [BudgetChanged(max_cost=1.0)])
-    assert Path(J).read_bytes() == before
-
-
-def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
-    """Consent is asked for the programs that the journal names, not for one that the user puts in their place."""
+    """Without consent a journal stays as it was, byte for byte, with none of the changes, and no provider is made.
+    Consent is asked for the programs that the journal names, not for one that the user puts in their place."""
     create_debate(opened_event(cast=PROGRAMS), FILES).journal.close()
     asked: list[str] = []
 
@@ -67,6 +54,16 @@ def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
     with continue_debate(J, agree, lambda state: changes) as session:
         assert session.state.cast["a"] == ("command:sort",)
     assert asked == ["tee"]
+
+    before = Path(J).read_bytes()
+    monkeypatch.setattr(cast_providers, "make_providers", lambda *_: pytest.fail("a provider was made"))
+
+    def refuse(writer: JournalWriter, risks: Sequence[Risk]) -> None:
+        raise BadSettings(", ".join(risk.what for risk in risks))
+
+    with pytest.raises(BadSettings, match=r"^sort, tee$"):
+        continue_debate(J, refuse, lambda state: [BudgetChanged(max_cost=1.0)])
+    assert Path(J).read_bytes() == before
 
 
 @pytest.mark.parametrize("resumes", [True, False])

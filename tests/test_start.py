@@ -48,11 +48,7 @@ def test_the_setup_is_what_was_answered() -> None:
         rounds=2, strictness="lenient", first="b", feedback=False, max_cost=2, cast={"judge": ["host", "host"]}
     )
     opened = start.make_opened(given)
-    setup = opened.settings
-    assert (setup.topic, setup.positions) == ("Tabs are better.", {"a": "Tabs.", "b": "Spaces."})
-    assert (setup.rounds, setup.strictness, setup.first, setup.feedback) == (2, "lenient", "b", False)
-    assert (opened.cast, opened.settings.max_cost) == ({"a": ("host",), "b": ("host",), "judge": ("host", "host")}, 2.0)
-    assert setup.origins == given.origins
+    assert opened.settings == given and opened.cast["judge"] == ("host", "host")
 
     opened = start.make_opened(settled())
     assert (opened.format, opened.prompts) == (RULES, resources.digests("adversarial"))
