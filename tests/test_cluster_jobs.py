@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -35,8 +35,8 @@ def configure(server: Postgres, database: str, setting: str) -> None:
 
 
 async def while_commits_hang(
-    server: Postgres, database: str, work: Callable[[], Awaitable[None]]
-) -> asyncio.Future[None]:
+    server: Postgres, database: str, work: Callable[[], Awaitable[Any]]
+) -> asyncio.Future[Any]:
     """Begins work while commits wait for another server, and returns it once it waits for one; none do then."""
     end = time.time() + 10
     configure(server, database, "synchronous_standby_names = 'none'")
@@ -52,18 +52,24 @@ async def while_commits_hang(
     return working
 
 
-async def working(database: Database) -> int:
-    """The id of a worker that has taken the only debate."""
-    worker = await database.app.job_manager.register_worker()
-    await jobs.enqueue(database, "t", [("d", False)])
-    assert await database.app.job_manager.fetch_job(["debates-t"], worker)
-    return worker
+@asynccontextmanager
+async def watched(
+    url: str, monkeypatch: pytest.MonkeyPatch, times: list[float]
+) -> AsyncIterator[tuple[Database, int, Callable[[float], Awaitable[bool]]]]:
+    """A database, the id of a worker that has taken its only debate, and what looks at its heartbeats at a time, which
+    is put into `times`. It returns whether the debate waits for another worker."""
+    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
+    async with tournament(url, max_cost=1) as database:
+        worker = await database.app.job_manager.register_worker()
+        await jobs.enqueue(database, "t", [("d", False)])
+        assert await database.app.job_manager.fetch_job(["debates-t"], worker)
 
+        async def look(at: float) -> bool:
+            times[0] = at
+            await jobs.requeue_stalled(database, "t")
+            return await database.rows("SELECT FROM procrastinate_jobs WHERE status = 'todo'") != []
 
-async def waiting(database: Database) -> int:
-    """The number of debates that wait for a worker."""
-    ((count,),) = await database.rows("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
-    return int(count)
+        yield database, worker, look
 
 
 @pytest.mark.parametrize("trouble", ["away", "hangs", "read-only"])
@@ -73,22 +79,12 @@ def test_an_outage_takes_no_debate_from_others(
     """While the database is away, takes no writes or hangs, no worker can give a heartbeat. The first that is back, and
     one that begins then, leaves the others their debates for a lease, and takes those of a dead one then, but none of
     one that is just giving a heartbeat. A worker without a debate finds that commits hang."""
-    times = [0.0]
-    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
+    url, times = postgres_server.url(database), [0.0]
 
-    async def play() -> list[int]:
-        async with tournament(postgres_server.url(database), max_cost=1) as stored:
-            taken = []
-
-            async def look(at: float) -> None:
-                times[0] = at
-                await jobs.requeue_stalled(stored, "t")
-                taken.append(await waiting(stored))
-
-            await working(stored)
+    async def play() -> None:
+        async with watched(url, monkeypatch, times) as (stored, _, look):
             await stored.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute'")
-            for at in range(0, 32, 8):
-                await look(at)
+            assert not any([await look(at) for at in range(0, 32, 8)])
             if trouble == "read-only":
                 configure(postgres_server, database, "default_transaction_read_only = on")
                 await asyncio.sleep(0.5)
@@ -102,18 +98,15 @@ def test_an_outage_takes_no_debate_from_others(
             if trouble == "hangs":
                 hanging = await while_commits_hang(postgres_server, database, lambda: look(30))
                 times[0] = 68
-                await hanging
-            for at in range(68, 99, 2):
-                await look(at)
-            with psycopg.connect(postgres_server.url(database)) as heartbeat:
+                assert not await hanging
+            assert not any([await look(at) for at in range(68, 99, 2)])
+            with psycopg.connect(url) as heartbeat:
                 heartbeat.execute("UPDATE debate_orchestrator.procrastinate_workers SET last_heartbeat = now()")
-                await look(100)
+                assert not await look(100)
                 heartbeat.rollback()
-            await look(100)
-            return taken
+            assert await look(100)
 
-    *early, last = asyncio.run(play())
-    assert not any(early) and last == 1
+    asyncio.run(play())
 
 
 @pytest.mark.parametrize("last_minute", ["heartbeat", "long answer", ""])
@@ -122,29 +115,24 @@ def test_a_worker_is_heard_of_as_it_is_given_up(
 ) -> None:
     """A heartbeat after the look at all of them leaves a worker its debate, and so does a database that turns out to
     have been long in answering."""
-    times = [0.0]
-    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
-    beat = "UPDATE debate_orchestrator.procrastinate_workers SET last_heartbeat = now()"
 
-    async def play() -> int:
-        async with tournament(postgres_server.url(database), max_cost=1) as stored:
-            await working(stored)
-            look = stored.silent_workers
+    times = [0.0]
+
+    async def play() -> bool:
+        async with watched(postgres_server.url(database), monkeypatch, times) as (stored, _, look):
+            silent_workers = stored.silent_workers
 
             def look_too_early(*seen: Any) -> Any:
-                silent = look(*seen)
+                silent = silent_workers(*seen)
                 if silent and last_minute == "heartbeat":
-                    postgres_server.query(database, beat)
+                    postgres_server.query(database, "UPDATE procrastinate_workers SET last_heartbeat = now()")
                 times[0] += 11 * (bool(silent) and last_minute == "long answer")
                 return silent
 
             monkeypatch.setattr(stored, "silent_workers", look_too_early)
-            for at in range(0, 33, 8):
-                times[0] = at
-                await jobs.requeue_stalled(stored, "t")
-            return await waiting(stored)
+            return [await look(at) for at in range(0, 33, 8)][-1]
 
-    assert asyncio.run(play()) == (not last_minute)
+    assert asyncio.run(play()) is not bool(last_minute)
 
 
 @pytest.mark.parametrize("step", ["-1 hour", "1 minute", "1 year"])
@@ -153,21 +141,17 @@ def test_a_clock_that_is_set(
 ) -> None:
     """Whatever the clock of the database says, a worker has its debate while it gives heartbeats, and until a lease
     after the last one."""
-    times = [0.0]
-    monkeypatch.setattr(database_module, "monotonic", lambda: times[0])
+    set_back = f"UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - interval '{step}'"
 
-    async def play() -> list[float]:
-        async with tournament(postgres_server.url(database), max_cost=1) as stored:
-            worker, free = await working(stored), []
-            for at in range(0, 120, 2):
-                times[0] = at
+    async def play() -> list[int]:
+        async with watched(postgres_server.url(database), monkeypatch, [0.0]) as (stored, worker, look):
+            free = []
+            for at in range(0, 100, 2):
                 if at < 60:
                     await stored.app.job_manager.update_heartbeat(worker)
                 if at in (50, 58):
-                    set_back = f"UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - interval '{step}'"
                     await stored.execute(set_back)
-                await jobs.requeue_stalled(stored, "t")
-                free += [at] if await waiting(stored) else []
+                free += [at] if await look(at) else []
             return free
 
     assert asyncio.run(play())[0] == 90

@@ -449,3 +449,20 @@ def test_cells_that_belong_to_no_column(debate: Run, here: Path, text: str, prob
     ran = debate("tournament", "import", "r.csv", "--map", "map.yaml", "--to", "t")
 
     assert ran.code == 2 and problem in ran.err and not Path("t").exists()
+
+
+def test_a_debate_has_so_many_votes(debate: Run) -> None:
+    """Each vote on a debate is compared with each other, so rows of more judges are refused."""
+    write_rows(row("d", "x", "y", "pro", judge=f"j{n}") for n in range(201))
+
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+    assert ran.code == 2 and "the debate 'd' has more than the 200 votes that are allowed" in ran.err
+    assert not Path("t").exists()
+
+
+def test_names_add_no_lines_to_the_ratings(debate: Run, here: Path) -> None:
+    """A model whose name holds a line break has one line of each table."""
+    import_rows(debate, [row("d1", "one\n1.  winner", "two", "pro"), row("d2", "two", "one\n1.  winner", "con")])
+    ran = debate("tournament", "rate", "t", "--min-games", "1")
+
+    assert ran.code == 0 and "one 1. winner" in ran.out and "\n1.  winner" not in ran.out, ran.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise, product
@@ -15,9 +16,10 @@ from small_tournaments import HAIKU, JUDGES, OPUS, SONNET, spec_data
 
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.plan import ScheduledDebate, estimate_tournament, make_schedule
+from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
 from debate_orchestrator.util.data import parse_mapping
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import BadFile, BadSettings
 
 
 def problems(**changes: Any) -> str:
@@ -257,3 +259,31 @@ def test_the_sample_is_good_as_it_is() -> None:
     made = parse_spec(parse_mapping(sample(), "sample"))
 
     assert len(make_schedule(made)) == 24
+
+
+def test_unknown_names_are_reported_up_to_a_number() -> None:
+    """A near name is looked for among the known ones for twenty unknown names, however many there are."""
+    found = problems(limits={f"none{n}": {"requests": 1} for n in range(1_000)}).split("\n")
+
+    assert len(found) == 21 and "there are more problems than these 20" in found[-1]
+
+
+def test_a_full_tournament_takes_no_more_models(here: Path) -> None:
+    """A model beyond the number that is allowed is refused before anything is written, and the folder stays usable."""
+    models = [OPUS, SONNET, *(f"rehearse:openai:gpt-{n}" for n in range(198))]
+    held = small_tournaments.tournament(topics=1, models=models, pairs=[[OPUS, SONNET]])
+    with pytest.raises(BadSettings, match="at most 200 are allowed"):
+        folder.add_model(held, model_of({"name": "late", "spec": "rehearse:openai:gpt-late"}))
+
+    assert folder.load(held.folder).schedule == held.schedule
+
+
+def test_a_frozen_spec_is_one_whose_debates_can_be_held() -> None:
+    """A stranger's rules may allow any number of rounds. A debate of that many is refused with the spec, before a
+    worker or a report opens one."""
+    data, rounds = json.loads(json.dumps(folder.spec_data(small_tournaments.spec()), default=str)), 101
+    data["rules"]["round_limits"] = {"default": 1, "max": rounds, "max_if_insisted": rounds}
+    data["settings"]["rounds"] = rounds
+
+    with pytest.raises(BadFile, match=f"x: rounds: {rounds} is not a whole number"):
+        folder.spec_from_data(data, "x")

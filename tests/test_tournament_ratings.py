@@ -17,6 +17,7 @@ from small_tournaments import import_rows, ratings, row
 
 from debate_orchestrator.tournament import ratings as fitting
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, panel_winner, winner_by_scores
+from debate_orchestrator.util.errors import BadFile
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 STRENGTHS = {"weak": -1.0, "middling": 0.0, "strong": 1.0}
@@ -282,3 +283,70 @@ def test_few_games_are_hidden_from_the_table_alone(debate: Run) -> None:
     assert "rare" not in shown.out and "1 with fewer than 5 games not shown" in shown.out
     assert "rare" in all_shown.out and "rank: 1 + the intervals wholly above" in " ".join(all_shown.out.split())
     assert {one["model"] for one in ratings(debate)["elo"]} == {"often", "other", "rare"}
+
+
+def votes(models: int, judges: int = 1) -> tuple[list[DebateRow], list[BallotRow]]:
+    """A debate for each two models, and a vote on it."""
+    debates = [
+        DebateRow(id=f"d{n}", topic=f"t{n % 2}", pro=f"m{2 * n}", con=f"m{2 * n + 1}", winner="pro")
+        for n in range(models // 2)
+    ]
+    return debates, [BallotRow(debate=one.id, judge=f"j{n % judges}", winner="pro") for n, one in enumerate(debates)]
+
+
+@pytest.mark.parametrize(("models", "judges", "which"), [(502, 1, "502 models"), (2, 501, "501 judges")])
+def test_so_many_models_and_judges_are_rated(models: int, judges: int, which: str) -> None:
+    """Strengths of more models, or of more judges, than are fitted are refused before anything is fitted."""
+    debates, ballots = votes(models)
+    ballots += [BallotRow(debate="d0", judge=f"j{n}", winner="con") for n in range(1, judges)]
+
+    with pytest.raises(BadFile, match=f"{which} are too many"):
+        fitting.fit(debates, ballots)
+
+
+def work_of(monkeypatch: pytest.MonkeyPatch, maximum: int) -> list[int]:
+    """The work of all fits is bounded by `maximum`. Returns what will be the cells of each evaluation."""
+    cells, evaluate = list[int](), fitting._Model._loss
+
+    def counted(model: Any, x: Any, counts: Any) -> Any:
+        cells.append(len(counts))
+        return evaluate(model, x, counts)
+
+    monkeypatch.setattr(fitting._Model, "_loss", counted)
+    monkeypatch.setattr(fitting, "_MAX_WORK", maximum, raising=False)
+    monkeypatch.setattr(fitting, "_EVALUATION_WORK", 0, raising=False)
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("share", "resamples", "note"),
+    [(0.5, range(20, 150), "resamples instead of 200"), (0.02, range(1), "there are no intervals")],
+)
+def test_votes_that_take_much_work_have_fewer_resamples(
+    share: float, resamples: range, note: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All fits together evaluate no more cells than are allowed, and a note says that resamples are missing. Strengths
+    are those of all votes."""
+    debates, ballots = votes(40)
+    rows = Rows(debates, ballots)
+    monkeypatch.setattr(fitting, "_RESAMPLE_COUNT", 200)
+    cells = work_of(monkeypatch, 10**9)
+    whole = fitting.rate(rows).fit
+    maximum = int(sum(cells) * share)
+    monkeypatch.setattr(fitting, "_MAX_WORK", maximum, raising=False)
+    cells.clear()
+    ratings = fitting.rate(rows)
+
+    assert sum(cells) <= maximum
+    assert whole is not None and ratings.fit is not None and whole.resamples == 200
+    assert ratings.fit.resamples in resamples and any(note in one for one in ratings.notes)
+    assert [one.strength for one in ratings.fit.strengths] == [one.strength for one in whole.strengths]
+
+
+def test_votes_of_which_one_fit_is_too_much_work_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a sentence that says how many they are."""
+    debates, ballots = votes(40)
+    work_of(monkeypatch, 40)
+
+    with pytest.raises(BadFile, match="these 20 votes between 40 models take too much work"):
+        fitting.fit(debates, ballots)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 import scripted_debates
 from conftest import Run
 from core import folding
+from corpus import for_each
 from small_tournaments import import_rows, ratings, row, table
 
 from debate_orchestrator.core.events import Spoke
@@ -18,7 +21,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import SIDES, BallotRow, DebateRow, RoleUsage, Rows
-from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
+from debate_orchestrator.tournament.tables import Table, all_tables, cohen_kappa, fleiss_kappa, to_csv
 
 
 def test_kappas_are_worked_as_by_hand() -> None:
@@ -306,3 +309,21 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     assert [row["ballots"] for row in found["score_by_round"]] == [1, 1]
     assert [row["count"] for row in found["labels"]] == [1, 1]
     assert [row["debates"] for row in found["self_consistency"]] == [1, 1]
+
+
+@for_each(
+    [
+        ("x;=cmd|'/C calc'!A0;y", "x;'=cmd|'/C calc'!A0;y"),
+        ("x\t=1\n=2\x0b=3\u2028=4", "x =1 =2 =3 =4"),
+        ("x; =1, +2;y", "x;' =1,' +2;y"),
+        ('x;"=1"', 'x;\'"=1"'),
+    ]
+)
+def test_no_part_of_a_cell_is_a_formula(cell: str, expected: str) -> None:
+    """A spreadsheet that divides a row at semicolons or tabs too finds no cell that is a formula."""
+    made = to_csv(Table("x", "X", "", ("name", "other"), (("first", cell), (cell, "last"))))
+
+    assert list(csv.reader(io.StringIO(made, newline="")))[1:] == [["first", expected], [expected, "last"]]
+    for delimiter in ",;\t":
+        cells = [one for row in csv.reader(io.StringIO(made, newline=""), delimiter=delimiter) for one in row]
+        assert not [one for one in cells if one.strip(' "').startswith(("=", "+", "-", "@"))]
