@@ -126,7 +126,6 @@ def _environment() -> Environment:
         "inline_markdown": lambda text: Markup(markup.inline_markdown(text)),
         "quoted": lambda text: Markup(markup.escaped(sanitize.quoted(sanitize.plain_letters(text)))),
         "decimals": decimals,
-        "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "score_line": wording.score_line,
         "barred": lambda texts: Markup(" | ").join(map(markdown_text, texts)),

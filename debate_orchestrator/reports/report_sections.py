@@ -85,6 +85,7 @@ def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
         "other_final_fields": lambda turn: writer.field_items(
             fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated)
         ),
+        "score_table": partial(_score_table, report),
         "parsed_ballot": partial(_ballot_text, report),
         "quote_results": lambda turn: writer.items(quote_results(turn.quotes)),
         "cited": lambda turn: writer.line(citations.cited_pages(turn.pages)),
@@ -153,6 +154,17 @@ def _ballot_parts(report: ReportModel, turn: TurnReport, what: str) -> Iterator[
             yield FieldPart("line", "Convergence", phrase("not detected"))
     if conceded := fields.get("conceded"):
         yield FieldPart("line", "Conceded the whole position", phrase(seats[conceded]))
+
+
+def _score_table(report: ReportModel, turn: TurnReport) -> PhraseTable:
+    """The scores that a ballot gives, a row for each criterion."""
+    scores = (turn.fields or {})["scores"]
+    headers = (phrase("Criterion"), *(inline_markdown(report.seats[side]) for side in report.names))
+    rows = (
+        (inline_markdown(title), *(phrase(f"{scores[side][name]:g}") for side in report.names))
+        for name, title in report.format.criteria.items()
+    )
+    return PhraseTable(headers, tuple(rows))
 
 
 def context_files(report: ReportModel) -> Iterator[tuple[str, str, str]]:

@@ -48,7 +48,6 @@ from debate_orchestrator.util.sanitize import (
 VERSION = 1
 """The version of the format of ballot files."""
 UNDECIDED = "undecided"
-_ORDER = ("ballot", "journal", "reviewer", "date", "seen", "before", "rounds", "final", "why", "after")
 FINAL = 0
 """The number of the ballot on the debate as a whole among those on rounds."""
 MAX_NAME_LENGTH = 80
@@ -266,7 +265,7 @@ def in_order(form: ReviewForm, ballot: Mapping[str, Any]) -> dict[str, Any]:
     rounds = {n: _with_nulls(form.rounds[n], part) for n, part in ballot.get("rounds", {}).items() if n in form.rounds}
     parts: dict[str, Any] = {"rounds": rounds} if "rounds" in ballot else {}
     parts |= {"final": _with_nulls(form.final, ballot["final"])} if "final" in ballot else {}
-    return {name: parts.get(name, ballot[name]) for name in _ORDER if name in ballot}
+    return {name: parts.get(name, ballot[name]) for name in form.shape if name in ballot}
 
 
 def _with_nulls(shape: Shape, part: Mapping[str, Any]) -> dict[str, Any]:

@@ -108,7 +108,6 @@ def _environment() -> Environment:
         "escaped": escaped_html,
         "reasons": speech,
         "decimals": decimals,
-        "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "round_winner": wording.round_winner,
         "many": lambda n: f"{n:,}",
