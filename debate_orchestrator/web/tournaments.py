@@ -21,8 +21,7 @@ from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, pan
 from debate_orchestrator.tournament.tables import all_tables
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.web import debate_list as debates
-from debate_orchestrator.web import pages
+from debate_orchestrator.web import debate_list, pages
 from debate_orchestrator.web.until_changed import file_version, until_changed
 
 Result = Literal["won", "lost", "tied"]
@@ -166,10 +165,11 @@ _MAX_MODELS = 16
 
 
 def names() -> list[str]:
-    """The tournaments of the working folder. A link is none of them, nor is a folder with a link for one of its parts:
-    it may lead anywhere."""
+    """The tournaments of the working folder that have an address. A link is none of them, nor is a folder with a link
+    for one of its parts: it may lead anywhere."""
     folders = (name for name in os.listdir() if os.path.isdir(name) and not is_link(name) and not name.startswith("."))
-    return sorted(name for name in folders if _regular(os.path.join(name, SPEC)) and not linked_parts(name))
+    with_address = filter(debate_list.has_address, folders)
+    return sorted(name for name in with_address if _regular(os.path.join(name, SPEC)) and not linked_parts(name))
 
 
 def _regular(path: str) -> bool:
@@ -178,7 +178,7 @@ def _regular(path: str) -> bool:
 
 def _folder(request: Request) -> str:
     """The folder of a tournament; not found for any other name."""
-    if (name := request.path_params["name"]) not in names() or not debates.has_address(name):
+    if (name := request.path_params["name"]) not in names():
         raise HTTPException(404)
     return str(name)
 
@@ -210,13 +210,12 @@ def _report(folder: str) -> str:
     return render_page(title(folder), rows, ratings, all_tables(rows, ratings), plots=(), minimum=MIN_GAMES)
 
 
-def _list_entry(folder: str) -> tuple[str, str]:
-    """The name of a tournament, or of its folder if it can't be read, and why it has no page, if so."""
+def _title(folder: str) -> str:
+    """The name of a tournament, or of its folder if it can't be read."""
     try:
-        name = title(folder)
+        return title(folder)
     except BadFile:
-        name = folder
-    return name, "" if debates.has_address(folder) else debates.without_address(folder)
+        return folder
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
@@ -281,7 +280,7 @@ class Tournaments:
 
     async def list_tournaments(self, request: Request) -> Response:
         return await self._page(
-            request, "tournaments.html.j2", lambda: {"found": [(name, *_list_entry(name)) for name in names()]}
+            request, "tournaments.html.j2", lambda: {"found": [(name, _title(name)) for name in names()]}
         )
 
     async def _page(self, request: Request, template: str, values: Callable[[], dict[str, Any]]) -> Response:

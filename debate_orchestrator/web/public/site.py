@@ -200,7 +200,6 @@ SUFFIXES = (".public", ".public.rehearsed")
 MAX_TOPIC_LENGTH = 300
 """Characters of a topic or a position."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_FIELDS = frozenset({"topic", "position.a", "position.b", "offer", "rounds"})
 _FORM_FIELDS = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
 _TRIES = 10
@@ -292,8 +291,6 @@ class Site:
         """The offer that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
         from it. Raises FormError with what is invalid, by field."""
         problems: dict[str, list[str]] = {}
-        if unknown := form_data.keys() - _FIELDS:
-            raise FormError(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
         offer = self.rules.offers.get(form_data.get("offer", "") or next(iter(self.rules.offers)))
         if offer is None:
             raise FormError(422, {"offer": ["There is no such offer here. Choose one of the list."]})
