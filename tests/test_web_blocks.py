@@ -6,7 +6,6 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
 import scripted_debates
 import scripted_replies
 from debates import QUOTING, opened_event, opened_with_quotes, play_events, states
@@ -27,41 +26,31 @@ def sent_events(viewer: asyncio.Queue[bytes | None]) -> list[tuple[str, Any]]:
 
 
 def test_blocks_are_sent_once_and_stand_on_the_page() -> None:
-    """After each event, also where the round that was announced gives way since the debate is ended early, and where a
-    person is one of several judges, whose ballots are shown at the end."""
+    """After each event, also where a person is one of several judges, whose ballots are shown at the end. If a debate
+    is ended early, the banner of a round that is not held is taken back, with phases after the rounds or without."""
     cast = {"a": ("host",), "b": ("host",), "judge": ("host", "human")}
-    for ended_early in (False, True):
-        live = LivePage()
-        viewer = live.viewers.join()
+    for ended_early, has_after in ((False, True), (True, True), (True, False)):
         events = play_events(rounds=3, cast=cast, until="2.constructive.a" if ended_early else None)
-        state = fold(events[:1])
+        if not has_after:
+            format = events[0].format.model_copy(update={"after": ()})  # type: ignore[union-attr]
+            events[0] = events[0].model_copy(update={"format": format})
+        live, state = LivePage(), fold(events[:1])
+        viewer = live.viewers.join()
         live.update(state)
         while events := events[1:]:
             state = apply(state, events[0])
             live.update(state)
             assert live.html() == blocks.render_all(state)
             if ended_early and len(events) == 1 and not state.ended_after:
+                assert "ROUND 2" in live.html()
                 events.append(schedule.early_end(state))
-        sent = [data for kind, data in sent_events(viewer) if kind == "block"]
-        assert len(sent) == len(set(sent)) and bool(state.ended_after) == ended_early
-
-
-@pytest.mark.parametrize("after", [True, False])
-def test_the_banner_of_a_round_that_is_not_held_is_taken_back(after: bool) -> None:
-    """Those who watch are told, and those who come later are not shown it; with phases after the rounds or without."""
-    events = play_events(rounds=3, until="2.constructive.a")
-    if not after:
-        format = events[0].format.model_copy(update={"after": ()})  # type: ignore[union-attr]
-        events[0] = events[0].model_copy(update={"format": format})
-    state = fold(events)
-    live = LivePage()
-    viewer = live.viewers.join()
-    live.update(state)
-    (banner,) = (data for kind, data in sent_events(viewer) if kind == "block" and "ROUND 2" in data)
-    live.update(apply(state, schedule.early_end(state)))
-    assert "ROUND 2" not in live.html()
-    (gone,) = (data for kind, data in sent_events(viewer) if kind == "gone")
-    assert f'id="{gone}"' in banner
+        sent = sent_events(viewer)
+        shown = [data for kind, data in sent if kind == "block"]
+        assert len(shown) == len(set(shown)) and bool(state.ended_after) == ended_early
+        if ended_early:
+            (banner,) = (html for html in shown if "ROUND 2" in html)
+            (gone,) = (data for kind, data in sent if kind == "gone")
+            assert "ROUND 2" not in live.html() and f'id="{gone}"' in banner
 
 
 def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:

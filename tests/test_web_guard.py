@@ -25,18 +25,15 @@ def visitor(here: Path) -> Iterator[Visitor]:
         yield visitor
 
 
-def test_only_its_own_names_are_served(visitor: Visitor) -> None:
-    """A page of another name can't be pointed at this machine to read what is here."""
-    for host in ("evil.example", "127.0.0.1", "127.0.0.1:1", "", "evil.example@127.0.0.1:8642"):
-        assert visitor.get("/", host=host).status_code == 421, host
-
-
 def test_the_desk_needs_the_link_that_was_printed(here: Path) -> None:
-    """Without its token, nothing but static files is served, and no debate can be started."""
+    """Without its token, nothing but static files is served, and no debate can be started. A page of another name can't
+    be pointed at this machine to read what is here."""
     with visiting(enter=False) as stranger:
-        assert stranger.get("/").status_code == 401
+        for host in ("evil.example", "127.0.0.1", "127.0.0.1:1", "", "evil.example@127.0.0.1:8642"):
+            assert stranger.get("/static/page.css", host=host).status_code == 421, host
+        for address in ("/", "/tournaments", "/tournaments/t", "/debates/x/report"):
+            assert stranger.get(address).status_code == 401, address
         assert stranger.send("/new", {"topic": "x", "action": "start"}).status_code == 401
-        assert stranger.get("/debates/x/report").status_code == 401
         assert stranger.get(f"/dashboard/{'0' * 32}/").status_code == 401
         assert stranger.get(f"/dashboard/{TOKENS.dashboard[:-1]}/new").status_code == 401
         assert stranger.get(f"/seat/../dashboard/{TOKENS.dashboard}0/").status_code == 401
@@ -110,15 +107,20 @@ def test_pages_run_no_script_of_others(visitor: Visitor) -> None:
         assert answer.text.count("<script") == answer.text.count('<script src="/static/page.js"'), address
 
 
-def test_a_proxy_sends_forms_by_https(here: Path) -> None:
-    """A form for the name of a proxy comes from that name by https: a page of that name that came without it may be
-    a stranger's."""
-    app = create_app(TOKENS, ["debate.example.org"])
+def test_a_proxy_speaks_https(here: Path) -> None:
+    """A form for the name of a proxy comes from that name by https: a page of that name that came without it may be a
+    stranger's. No address with a slash too many or too few sends a token over http."""
+    host, dashboard = "debate.example.org", f"/dashboard/{TOKENS.dashboard}"
     fields = {"form_token": TOKENS.form, "action": "format"}
-    with TestClient(app, base_url="http://debate.example.org") as client:
+    links = (f"/seat/d/a/{'0' * 40}/", f"/review/d/{'0' * 40}/", "/static/page.js/")
+    with TestClient(create_app(TOKENS, [host]), base_url=f"http://{host}", follow_redirects=False) as client:
         for scheme, status in (("http", 403), ("https", 200)):
-            headers = {"origin": f"{scheme}://debate.example.org"}
-            assert client.post(f"/dashboard/{TOKENS.dashboard}/new", data=fields, headers=headers).status_code == status
+            headers = {"origin": f"{scheme}://{host}"}
+            assert client.post(f"{dashboard}/new", data=fields, headers=headers).status_code == status
+        for address in (dashboard, f"{dashboard}/new/", f"{dashboard}/debates/d/", *links):
+            answer = client.get(address, headers={"x-forwarded-proto": "https"})
+            assert answer.status_code == (303 if address == dashboard else 404), address
+            assert answer.headers.get("location", "/").startswith("/"), address
 
 
 def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,17 +139,3 @@ def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, mon
     monkeypatch.chdir(here)
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))
     assert load_access_tokens().seat(debate, "a") != first.seat(debate, "a")
-
-
-def test_no_slash_leads_to_an_address_without_https(here: Path) -> None:
-    """Behind a proxy that speaks https no address with a slash too many or too few sends a token over http."""
-    host, dashboard = "debate.example.org", f"/dashboard/{TOKENS.dashboard}"
-    links = (f"/seat/d/a/{'0' * 40}/", f"/review/d/{'0' * 40}/", "/static/page.js/")
-    with TestClient(create_app(TOKENS, [host]), base_url=f"http://{host}") as client:
-        for address, status in (
-            (dashboard, 303),
-            *((one, 404) for one in (f"{dashboard}/new/", f"{dashboard}/debates/d/", *links)),
-        ):
-            answer = client.get(address, headers={"x-forwarded-proto": "https"}, follow_redirects=False)
-            assert answer.status_code == status, address
-            assert answer.headers.get("location", "/").startswith("/"), address
