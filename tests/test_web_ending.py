@@ -33,9 +33,7 @@ from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import log
 from debate_orchestrator.util.errors import JournalWriteError, Paused, PermanentFailure
-from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.web import runs as web_runs
-from debate_orchestrator.web.guard import Guard
 from debate_orchestrator.web.public.site import public_reasons
 from debate_orchestrator.web.runs import ServedDebate, ServedDebates, consent_already_given, error_sentences
 
@@ -329,31 +327,6 @@ def test_no_program_outlives_a_closed_terminal(here: Path) -> None:
 # Work in threads
 
 
-def reporting(monkeypatch: pytest.MonkeyPatch, begun: threading.Event, go: threading.Event) -> list[str]:
-    """Writing a report begins, and waits. Returns what will be said of each report that is finished."""
-    ended = list[str]()
-
-    def finish(debate: engine_debate.DebateSession) -> None:
-        begun.set()
-        assert go.wait(60)
-        engine_debate.finish(debate)
-        ended.append(debate.files.report)
-
-    monkeypatch.setattr(web_runs, "finish", finish)
-    return ended
-
-
-async def ending(runs: ServedDebates, run: ServedDebate, go: threading.Event) -> None:
-    """Ends the server, and lets the writing go on once that has cancelled the debate's task, which is given time to
-    leave its journal."""
-    shutdown = asyncio.ensure_future(runs.shutdown())
-    while not run.task.cancelling():
-        await asyncio.sleep(0.01)
-    await asyncio.wait([run.task], timeout=0.3)
-    go.set()
-    await shutdown
-
-
 def test_a_report_that_is_being_written_when_the_server_ends(
     debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -361,45 +334,28 @@ def test_a_report_that_is_being_written_when_the_server_ends(
     assert debate("open", *STATED, "--rounds=1", *WHOLE_CAST, "--output=r.md").code == 0
     for made in (Path("r.md"), Path("r.html")):
         made.unlink()
-    begun, go = threading.Event(), threading.Event()
-    ended = reporting(monkeypatch, begun, go)
+    begun, go, finished = threading.Event(), threading.Event(), list[str]()
+
+    def finish(session: engine_debate.DebateSession) -> None:
+        begun.set()
+        assert go.wait(60)
+        engine_debate.finish(session)
+        finished.append(session.files.report)
 
     async def served() -> None:
         runs = ServedDebates()
         run = runs.start(J, consent_already_given)
         await until(begun.is_set)
-        await ending(runs, run, go)
-        assert ended == ["r.md"], run.problems
-        assert not run.problems
+        shutdown = asyncio.ensure_future(runs.shutdown())
+        await until(run.task.cancelling)
+        await asyncio.wait([run.task], timeout=0.3)  # in which it could leave its journal
+        go.set()
+        await shutdown
+        assert (finished, run.problems) == (["r.md"], [])
 
+    monkeypatch.setattr(web_runs, "finish", finish)
     asyncio.run(served())
     assert Path("r.md").stat().st_size and Path("r.html").stat().st_size
-
-
-def test_a_view_that_the_end_cuts_short_says_so() -> None:
-    """Its visitor gets an answer, and the server no error."""
-    sent = list[Any]()
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def cut_short() -> None:
-        begun = asyncio.Event()
-
-        async def view(*_: Any) -> None:
-            begun.set()
-            await asyncio.Event().wait()
-
-        scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"localhost")]}
-        answering = asyncio.ensure_future(
-            Guard(view, hosts=["localhost"], admit=ignore)(scope, asyncio.Event().wait, send)
-        )
-        await begun.wait()
-        answering.cancel()
-        await answering
-
-    asyncio.run(cut_short())
-    assert sent[0]["status"] == 503 and b"This server is ending." in sent[1]["body"]
 
 
 SLOW = """
@@ -448,5 +404,7 @@ def test_the_process_of_a_server_that_has_ended_is_gone(work: str, seconds: floa
         asking.join(60)
         said = server.stderr.read()
     assert (WORK_LEFT in said) == (work != "held") and "Cancel" not in said and "Traceback" not in said, said
-    assert work != "held" or [answer.status_code for answer in answers] == [503]
+    assert work != "held" or [(answer.status_code, answer.text) for answer in answers] == [
+        (503, "This server is ending.\n")
+    ]
     assert Path("r.journal.jsonl").read_bytes() == journal
