@@ -354,20 +354,6 @@ def test_failures_are_reported_without_what_is_the_owners(here: Path) -> None:
         assert any(str(program) in line for line in visitor.log)
 
 
-@pytest.mark.slow
-def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a failure that may pass, the page says when the debate goes on, and it does."""
-    monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
-    Path("down").touch()
-    speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
-    offers = {"flaky": spoken_by(speaker, retry_for=1.0)}
-    with visiting_public(rules(offers=offers)) as visitor:
-        path = visitor.started()
-        assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
-        Path("down").unlink()
-        visitor.until(path, "Complete")
-
-
 def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the disk is full before a call, the debate stops without a call, says so, and goes on by itself."""
     monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
@@ -386,11 +372,19 @@ def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pyte
         visitor.until(path, "Complete")
 
 
-def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
-    monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", (0.2,))
-    offers = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
-    with visiting_public(rules(offers=offers)) as visitor:
+@pytest.mark.slow
+def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a failure that may pass, the page says when the debate goes on, and it does. After the last try the page no
+    longer says that the visitor need not do anything, but what they can do."""
+    monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", (1.0,))
+    Path("down").touch()
+    speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
+    with visiting_public(rules(offers={"flaky": spoken_by(speaker, retry_for=1.0)})) as visitor:
+        path = visitor.started()
+        assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
+        Path("down").unlink()
+        visitor.until(path, "Complete")
+        Path("down").touch()
         path = visitor.started()
         shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
         assert "Not finished" in shown and "A model gave no answer that could be used" in shown
