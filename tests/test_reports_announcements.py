@@ -16,7 +16,6 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.announcements import Announcer, announcements
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.util.terminal_text import rows as rows_of
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
 FINAL = (
@@ -151,10 +150,3 @@ def test_what_others_said_begins_no_line_of_a_replay(capsys: pytest.CaptureFixtu
 
     assert not set(forged) & set(lines)
     assert lines.count(f"  {forged[0]}") == 2 and {f"  {line}" for line in forged} <= set(lines)
-
-
-def test_no_row_of_a_long_line_looks_like_another_line() -> None:
-    """A line that is broken is indented from its second row on: what it quotes begins no row as an own line does."""
-    rows = rows_of("From the floor: " + "word " * 12 + "Winner: B", 76)
-
-    assert len(rows) == 2 and rows[1].startswith("  ")

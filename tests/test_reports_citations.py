@@ -227,14 +227,13 @@ def warned(a: str, b: str, *judges: str) -> tuple[str, ...]:
     return conflicts_of_interest(fold(events("adversarial", cast=cast(a, b, *judges), panel=len(judges))))
 
 
-def test_the_same_model() -> None:
-    """A judge that is the model of a debater, or of both, is named with it."""
-    assert warned(OPUS, GPT, OPUS) == (f"Judge is the same model as Researcher A: “{OPUS}”.",)
+def test_the_same_model_program_or_vendor() -> None:
+    """A judge that is the model, or of the vendor, of a debater, or of both, is named with it; the one warning does not
+    hide the other. A program is called one, and its arguments, which may hold anything, are not reported."""
     assert warned(OPUS, OPUS, OPUS) == tuple(f"Judge is the same model as Researcher {x}: “{OPUS}”." for x in "AB")
-
-
-def test_the_same_vendor() -> None:
-    """A judge of the same vendor is named with it; the one warning does not hide the other."""
+    one = "command:/opt/bin/ask --key secret"
+    assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: “command:ask”.",)
+    assert warned(f"{one}2", one, one) == ("Judge is the same program as Researcher B: “command:ask (2)”.",)
     assert warned(SONNET, GPT, OPUS) == ("Judge is a model of the same vendor as Researcher A: “anthropic”.",)
     assert warned(OPUS, SONNET, OPUS) == (
         f"Judge is the same model as Researcher A: “{OPUS}”.",
@@ -263,26 +262,12 @@ def test_the_same_vendor() -> None:
 
 @for_each(
     [
-        (
-            "ollama:llama3.1:8b",
-            "llama3.1:8b",
-            "ollama:llama3.1:70b",
-            "llama3.1:70b",
-            "of the same vendor",
-            "meta-llama",
-        ),
+        ("ollama:llama3:8b", "llama3:8b", "ollama:llama3:70b", "llama3:70b", "of the same vendor", "meta-llama"),
         ("openai:x@http://one", r"C:\models\a.gguf", "openai:y@http://two", r"C:\models\b.gguf", "", ""),
         ("openai:x@http://one", "default_model", "openai:y@http://two", "default_model", "", ""),
         ("openai:x@http://one", "small.gguf", "openai:y@http://two", "small.gguf", "", ""),
         ("openai:x@http://one", "default_model", "openai:y@http://one", "default_model", "", ""),
-        (
-            "openai:x@http://one",
-            "a.gguf",
-            "openai:y@http://one",
-            "a.gguf",
-            "the same model",
-            "openai:a.gguf@http://one",
-        ),
+        ("openai:x@http://s", "a.gguf", "openai:y@http://s", "a.gguf", "the same model", "openai:a.gguf@http://s"),
         ("openai:x@http://one", OPUS, OPUS, "claude-opus-5-5", "", ""),
         ("openai:x@http://one", "anthropic:x", OPUS, None, "", ""),
         ("openai:q@http://one", "Qwen/Q3", "openai:q@http://two", "Qwen/Q3", "the same model", "Qwen/Q3"),
@@ -303,14 +288,6 @@ def test_a_servers_name_for_its_model(
             debate_events[n] = event.model_copy(update={"reply": reply})
     conflicts = " ".join(conflicts_of_interest(fold(debate_events)))
     assert (shared in conflicts and f"“{what}”" in conflicts) if shared else not conflicts
-
-
-def test_a_program_shows_no_arguments() -> None:
-    """The same program is called a program, and its arguments, which may hold anything, are not reported."""
-    one = "command:/opt/bin/ask --key secret"
-
-    assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: “command:ask”.",)
-    assert warned(f"{one}2", one, one) == ("Judge is the same program as Researcher B: “command:ask (2)”.",)
 
 
 def test_a_conflict_that_a_file_claims_is_its_word() -> None:

@@ -69,27 +69,18 @@ def test_pages_that_found_no_room() -> None:
     )
 
 
+LOST = script_of(_final_verdict_judge=final("b"))
+NEXT_YEAR = ("We should move.", "We should move, but only next year.")
+
+
 @for_each(
     [
         (adversarial(rounds=1), "“Indent with tabs.”"),
-        (adversarial(script_of(_final_verdict_judge=final("b")), rounds=1), "“Indent with spaces.”"),
+        (adversarial(LOST, rounds=1), "“Indent with spaces.”"),
         (adversarial(script_of(_final_verdict_judge=final("tie")), rounds=1), "Neither position prevailed."),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")), "Yes, narrowly."),
-        (
-            adversarial(
-                script_of(_final_verdict_judge=final("b")), rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")
-            ),
-            "“Buy a broker.”",
-        ),
-        (
-            adversarial(
-                script_of(_final_verdict_judge=final("b")),
-                rounds=1,
-                topic="Should we move?",
-                positions=("We should move.", "We should move, but only next year."),
-            ),
-            "“We should move, but only next year.”",
-        ),
+        (adversarial(LOST, rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")), "“Buy a broker.”"),
+        (adversarial(LOST, rounds=1, topic="Should we move?", positions=NEXT_YEAR), f"“{NEXT_YEAR[1]}”"),
         (
             adversarial(script_of(_2_challenge_b="I CONCEDE THE DEBATE."), rounds=2),
             "Researcher B conceded the whole position in 2.challenge.b."
@@ -127,11 +118,11 @@ def test_the_answer_is_about_the_world(model: ReportModel, said: str) -> None:
 def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: str) -> None:
     """Case, spaces and the last full stop do not count, and what the program itself makes of a topic affirms it. Its
     exact opposite is a no, and nothing else is. What is quoted can't end the quotation."""
-    lost, opposite = script_of(_final_verdict_judge=final("b")), b.replace('"', "'")
+    opposite = b.replace('"', "'")
 
     assert answer(adversarial(rounds=1, topic=topic, positions=(a, b))) == "Yes, narrowly."
-    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, b))) == f"No, narrowly. “{opposite}”"
-    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, "Otherwise."))) == "“Otherwise.”"
+    assert answer(adversarial(LOST, rounds=1, topic=topic, positions=(a, b))) == f"No, narrowly. “{opposite}”"
+    assert answer(adversarial(LOST, rounds=1, topic=topic, positions=(a, "Otherwise."))) == "“Otherwise.”"
 
 
 def test_a_brief_that_was_sent_back_says_so() -> None:

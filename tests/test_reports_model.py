@@ -295,18 +295,13 @@ def test_a_seat_is_reported_by_the_time_of_its_replies() -> None:
 
 
 def test_a_seat_is_reported_by_its_last_turn() -> None:
-    """A seat that is given away after its last turn keeps the name of the model that spoke, in every form."""
-    events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)}, until="1.verdict.judge")
-    report = build_report(entries([*events, Reassigned(seat="a", specs=("four",))]))
-
-    assert report.run.cast["a"] == ("one",) and report.spoken_by["a"] == "one"
-    assert "Reassigned on the way: Researcher A was one, then four, which has taken no turn." in report.provenance
-
-
-def test_a_stand_in_that_took_no_turn_rehearsed_nothing() -> None:
-    """A seat that is given to a stand-in after its last turn makes no rehearsal; one with turns left is said to."""
+    """A seat that is given away after its last turn keeps the name of the model that spoke, in every form, and if it is
+    given to a stand-in that makes no rehearsal; a seat with turns left is said to."""
     cast = {"a": ("one",), "b": ("two",), "judge": ("three",)}
     events = play_events(rounds=1, cast=cast, until="1.verdict.judge")
+    report = build_report(entries([*events, Reassigned(seat="a", specs=("four",))]))
+    assert report.run.cast["a"] == ("one",) and report.spoken_by["a"] == "one"
+    assert "Reassigned on the way: Researcher A was one, then four, which has taken no turn." in report.provenance
     for role, is_rehearsed in (("a", False), ("judge", True)):
         run = build_report(entries([*events, Reassigned(seat=role, specs=("rehearse",))])).run
         assert (run.rehearsed, run.rehearsed_in_part, run.kind) == (
