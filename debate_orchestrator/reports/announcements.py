@@ -291,23 +291,13 @@ def _announce_changed_votes(debate: DebateState, votes: Sequence[Vote]) -> Itera
         yield Announcement("votes", text, "warning", vote.turn_id)
 
 
-def decision_line(debate: DebateState) -> str:
-    """The decision, or why stand-ins left none, in a line. It is empty if there is no verdict."""
-    verdict = tally.verdict(debate)
-    if verdict is None:
-        return ""
-    if why := why_no_winner(debate):
-        return wording.no_winner(why)
-    return wording.outcome_line(debate, verdict)
-
-
 def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
     verdict, format = tally.verdict(debate), debate.format
     if verdict is None:
         return
     labelled = wording.is_labelled(verdict.votes)
     yield Announcement("final", format.announcements.final)
-    yield Announcement("verdict", decision_line(debate))
+    yield Announcement("verdict", wording.decision_line(debate))
     if why_no_winner(debate):
         return
     if "concession overrides the declared winner" in verdict.remarks:

@@ -443,7 +443,7 @@ def _verdict(debate: DebateState, judging: JudgingReport) -> VerdictReport | Non
     verdict: Verdict | None = tally.verdict(debate)
     if verdict is None:
         return None
-    label = wording.label_of(verdict)
+    label = wording.label_by_quorum(verdict.label, verdict.votes, verdict.quorum)
     share = None if verdict.probability is None else verdict.probability / judging.scales.max_probability
     values: dict[str, Any] = {
         "decision": wording.decision_sentence(debate, verdict),

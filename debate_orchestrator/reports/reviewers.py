@@ -14,7 +14,7 @@ from pydantic import Field
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.decision import decision, why_no_winner
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean, swing_winner
+from debate_orchestrator.core.verdict import ParsedBallot, Vote, mean, swing_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
@@ -72,12 +72,12 @@ def disagreement(report: ReviewerReport | None) -> str:
 
 
 class _Rater(NamedTuple):
-    """A row of the table: the votes of a judge or reviewer, as they count."""
+    """A row of the table: the votes of a judge or reviewer, as they count, or what the panel's come to."""
 
     name: str
     what: str
     rounds: Mapping[int, ParsedBallot | None]
-    final: ParsedBallot | None
+    final: ParsedBallot | str | None
     before: str = ""
     after: str = ""
 
@@ -120,7 +120,9 @@ def _panel_winner(debate: DebateState) -> str | None:
     verdict = decision(debate)
     if verdict is None:
         return None
-    return wording.label_of(verdict) if wording.is_labelled(verdict.votes) else verdict.winner
+    if wording.is_labelled(verdict.votes):
+        return wording.label_by_quorum(verdict.label, verdict.votes, verdict.quorum)
+    return verdict.winner
 
 
 def _agrees(debate: DebateState, review: ReviewerBallot, panel_winner: str) -> bool:
@@ -130,28 +132,24 @@ def _agrees(debate: DebateState, review: ReviewerBallot, panel_winner: str) -> b
 def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable:
     has_panel = bool(debate.judges) and not why_no_winner(debate)
     scales = wording.scales(debate.format)
-    raters = [*(_judges(debate) if has_panel else ()), *map(_reviewer, ballots)]
+    raters = [*((_panel(debate), *_judges(debate)) if has_panel else ()), *map(_reviewer, ballots)]
     numbers = sorted({n for rater in raters for n in rater.rounds})
-    rows = [_panel_row(debate, numbers)] if has_panel else []
+    rows = []
     for rater in raters:
-        cells = [_cell(rater.rounds.get(n), scales) for n in numbers]
-        rows.append((rater.name, rater.what, *cells, _cell(rater.final, scales), rater.before, rater.after))
+        cells = [_cell(ballot, scales) for ballot in (*map(rater.rounds.get, numbers), rater.final)]
+        rows.append((rater.name, rater.what, *cells, rater.before, rater.after))
     headers = ("Who", "As", *(f"Round {n}" for n in numbers), "Whole debate", "Before", "After")
     return plain_table(headers, rows) if ballots else PlainTable(headers=headers, rows=())
 
 
-def _panel_row(debate: DebateState, numbers: Sequence[int]) -> tuple[str, ...]:
-    scales, verdict = wording.scales(debate.format), decision(debate)
-    results = {result.round: result for result in tally.results(debate)}
-    cells = [_cell(_of_result(results.get(n)), scales) for n in numbers]
-    outcome = wording.decision_text(verdict, scales).partition(": ")[2] if verdict else "not decided"
-    return ("The verdict", "computed", *cells, outcome, "", "")
-
-
-def _of_result(result: RoundResult | None) -> ParsedBallot | None:
-    if result is None:
-        return None
-    return ParsedBallot(winner=result.winner, scores=result.scores, label=result.label, claim_score=result.claim_score)
+def _panel(debate: DebateState) -> _Rater:
+    verdict = decision(debate)
+    rounds = {
+        one.round: ParsedBallot(winner=one.winner, scores=one.scores, label=one.label, claim_score=one.claim_score)
+        for one in tally.results(debate)
+    }
+    text = wording.decision_text(verdict, wording.scales(debate.format)).partition(": ")[2] if verdict else ""
+    return _Rater("The verdict", "computed", rounds, text or "not decided")
 
 
 def _judges(debate: DebateState) -> Iterator[_Rater]:
@@ -186,8 +184,10 @@ def _reviewer(ballot: ReviewerBallot) -> _Rater:
     return _Rater(name, what, ballot.rounds, ballot.final, before, after)
 
 
-def _cell(parsed_ballot: ParsedBallot | None, scales: VoteScales) -> str:
-    return "no ballot that counts" if parsed_ballot is None else wording.ballot_line(parsed_ballot, scales)
+def _cell(ballot: ParsedBallot | str | None, scales: VoteScales) -> str:
+    if isinstance(ballot, ParsedBallot):
+        return wording.ballot_line(ballot, scales)
+    return ballot or "no ballot that counts"
 
 
 def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_winner: str | None) -> Iterator[str]:

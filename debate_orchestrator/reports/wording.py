@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from debate_orchestrator.core import rapporteur, schedule, tally
+from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked, Rejected
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE, Turn
@@ -117,11 +118,6 @@ def named_by(parsed_ballot: ParsedBallot, *, labelled: bool = True) -> str:
     return parsed_ballot.label if labelled and parsed_ballot.label else parsed_ballot.winner
 
 
-def label_of(verdict: Verdict) -> str | None:
-    """The label that the debate ends with; None if fewer judges than the quorum give one, or none is given most."""
-    return label_by_quorum(verdict.label, verdict.votes, verdict.quorum)
-
-
 def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> str | None:
     """A panel's label, if as many of its judges gave one as must."""
     return label if sum(vote.label is not None for vote in votes) >= max(1, quorum) else None
@@ -156,7 +152,7 @@ def vote_line(vote: Vote) -> str:
 def decision_text(verdict: Verdict, scales: VoteScales) -> str:
     """The decision in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
     if is_labelled(verdict.votes):
-        label = label_of(verdict)
+        label = label_by_quorum(verdict.label, verdict.votes, verdict.quorum)
         return f"Verdict: {scales.label_text(label, verdict.claim_score if label else None)}"
     details: list[str] = [verdict.strength] if verdict.strength and verdict.strength != verdict.winner else []
     details += ["on equal scores"] if verdict.winner != TIE and "scores are equal" in verdict.remarks else []
@@ -173,9 +169,13 @@ def decision_sentence(debate: DebateState, verdict: Verdict) -> str:
     return f"{text}. {conceded} conceded, so the position of {debate.format.name_of(unopposed)} stands"
 
 
-def outcome_line(debate: DebateState, verdict: Verdict) -> str:
-    """The decision, and the totals if there are any, as the screen shows them."""
-    format, line = debate.format, f"{decision_sentence(debate, verdict)}."
+def decision_line(debate: DebateState) -> str:
+    """The decision, and the totals if there are any, as the screen shows them, or why stand-ins left none; empty if
+    there is no verdict."""
+    verdict, why, format = tally.verdict(debate), why_no_winner(debate), debate.format
+    if verdict is None or why:
+        return no_winner(why) if verdict else ""
+    line = f"{decision_sentence(debate, verdict)}."
     if not any(SCORES in shape for shape in format.shapes.values()):
         return line
     scored = any(verdict.totals.values())

@@ -19,7 +19,6 @@ from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import (
     Announcement,
     StageAnnouncements,
-    decision_line,
     stage_announcements,
 )
 from debate_orchestrator.reports.html import writer as html
@@ -210,7 +209,7 @@ def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> di
 
 def outcome(debate: DebateState) -> list[str]:
     """The recommendation and the decision of a complete debate."""
-    decision_text = decision_line(debate)
+    decision_text = wording.decision_line(debate)
     if why_no_winner(debate):
         return [text for text in (decision_text, wording.FILLER) if text]
     report = decision_brief.decision_brief_report(debate)

@@ -13,7 +13,6 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import decision_brief, wording
-from debate_orchestrator.reports.announcements import decision_line
 from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal, rehearsed_seats
 from debate_orchestrator.storage.journal import read, stated_first_hash
 from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
@@ -172,7 +171,7 @@ def outcome(debate: DebateState) -> str:
         return f"not finished: {plural(len(debate.replies), 'turn')} on record"
     if is_whole_rehearsal(debate):
         return "A rehearsal: no model spoke."
-    return one_line(decision_line(debate)) or "complete, without a verdict"
+    return one_line(wording.decision_line(debate)) or "complete, without a verdict"
 
 
 def _recommendation(debate: DebateState) -> str:
