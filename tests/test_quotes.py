@@ -330,22 +330,10 @@ def test_what_is_ready_for_quotation_marks_stays(text: str) -> None:
     assert not [two for two in pairwise(ready) if two[0] == "'" and (two[1] in "'`" or unicodedata.combining(two[1]))]
 
 
-@for_each(
-    [
-        "tiếng Việt",
-        "Τὰ ἄριστα",
-        "Дво́е",
-        "कि नहीं",
-        "เก้าๆ",
-        "שָׁלוֹם",
-        "مُدَرِّسٌ",
-        "コーヒー",
-        "我々",
-        "ᐃᓄᒃᑎᑐᑦ",
-        "2ⁿ xₙ",
-        "ő ť ľ",
-    ]
-)
+@for_each([
+    "tiếng Việt", "Τὰ ἄριστα", "Дво́е", "कि नहीं", "เก้าๆ", "שָׁלוֹם",
+    "مُدَرِّسٌ", "コーヒー", "我々", "ᐃᓄᒃᑎᑐᑦ", "2ⁿ xₙ", "ő ť ľ",
+])  # fmt: skip
 def test_a_quote_keeps_letters_with_their_marks(text: str) -> None:
     """No language becomes hard to read."""
     assert without_quotation_marks(text) == unicodedata.normalize("NFC", text)

@@ -163,25 +163,10 @@ def speech_of(event: Spoke | Declined) -> str:
 
 @for_each(
     [
-        "**LINE [CODE]**",
-        "_LINE [CODE]_",
-        "LINE [CODE].",
-        "**LINE [CODE].**",
-        " LINE [CODE]  \r\n",
-        "LINE [code]",
-        "**LINE** [CODE]",
-        "BARE [CODE]",
-        "LINE  [CODE]",
-        "**BARE**.  [CODE].",
-        "SMALL [CODE]",
-        "LINE[CODE]",
-        "LINE `[CODE]`",
-        "LINE \\[CODE\\]",
-        "**LINE** `[CODE]`",
-        "## LINE [CODE]",
-        "LINE\u00a0[CODE]",
-        "LINE **[CODE]**\u00a0",
-        "LINE [CODE]\n\n[ Prompt: 23.0 t/s | Generation: 8.9 t/s ]\n\n\nExiting...\n",
+        *("**LINE [CODE]**", "_LINE [CODE]_", "LINE [CODE].", "**LINE [CODE].**", " LINE [CODE]  \r\n", "LINE [code]"),
+        *("**LINE** [CODE]", "BARE [CODE]", "LINE  [CODE]", "**BARE**.  [CODE].", "SMALL [CODE]", "LINE[CODE]"),
+        *("LINE `[CODE]`", "LINE \\[CODE\\]", "**LINE** `[CODE]`", "## LINE [CODE]", "LINE\u00a0[CODE]"),
+        *("LINE **[CODE]**\u00a0", "LINE [CODE]\n\n[ Prompt: 23.0 t/s | Generation: 8.9 t/s ]\n\n\nExiting...\n"),
         *("LINE [CODE]<end_of_turn>\n<eos>", "LINE [CODE]<｜end▁of▁sentence｜>", "LINE [CODE]<|END_OF_TURN_TOKEN|>"),
     ]
 )

@@ -197,14 +197,8 @@ def test_a_tag_alone_names_its_side() -> None:
 VERBS = (
     *("delivered 98 of 100 orders", "harmed 61 patients", "reduced it by 30%", "cut costs", "took 3 days"),
     *("came first", "cost less", "worked well", "is safe", "can win", "also ran", "even won", "improves sleep"),
-    *(
-        "doesn't ship",
-        "hasn’t",
-        "significantly reduced mortality",
-        "neither cured nor harmed",
-        "under load fails",
-        "like placebo did so",
-    ),
+    *("doesn't ship", "hasn’t", "significantly reduced mortality", "neither cured nor harmed", "under load fails"),
+    *("like placebo did so",),
 )
 COULD_NAME = [
     *("Researchers A and B", "Two researchers, A and C", "researcher “A”", "researcher (A)", "researcher #A"),
@@ -212,45 +206,14 @@ COULD_NAME = [
     *("Researcher\u200bA", "Researcher\u00adA", "Researcher\u2011A", "Researcher – A", "Researcher.A", "researcher_b"),
     *('build option "a"?', "choose “option a” now?", "build option **a** (the tram)?", "option a (x)", "option a – x"),
     *("option a < x", "a → c", "a = 5", "<b>a</b>", "«a»", "`a`", "A or C?", "vendor A?", "Is vendor A for us?"),
-    *(
-        "Is vendor A\u00a0better?",
-        "Should We Build A Bridge?",
-        "vendor a or vendor c?",
-        "vendor a?",
-        "vendor a's price",
-    ),
-    *(
-        "is a/b so?",
-        "A variant",
-        "Yes. A positive",
-        "Vendor-A",
-        "VendorA",
-        "vendor_A",
-        "vendor-a",
-        "A/B",
-        "drug A+",
-        "A=1",
-        "A-rated debt",
-        "B was better",
-    ),
-    *(
-        "Is Ａ good?",
-        "We have: A tram, or none",
-        "A\ttram",
-        "is (b) so?",
-        "hepatitis B",
-        "A beat the others.",
-        "vendor\nA new",
-        "方案A还是方案C",
-        "4.beta.b",
-        "Is the F-35A the better F-35?",
-        "Is A4 a size?",
-        "Is vitamin B12 safe?",
-        "Choose option a over option c",
-        "variant a today",
-        "Drug a lowers the risk. Drug c does not.",
-        "Drug a lowers the risk, drugs “c” and d don't.",
-    ),
+    *("Is vendor A\u00a0better?", "Should We Build A Bridge?", "vendor a or vendor c?", "vendor a?"),
+    *("vendor a's price",),
+    *("is a/b so?", "A variant", "Yes. A positive", "Vendor-A", "VendorA", "vendor_A", "vendor-a", "A/B", "drug A+"),
+    *("A=1", "A-rated debt", "B was better"),
+    *("Is Ａ good?", "We have: A tram, or none", "A\ttram", "is (b) so?", "hepatitis B", "A beat the others."),
+    *("vendor\nA new", "方案A还是方案C", "4.beta.b", "Is the F-35A the better F-35?", "Is A4 a size?"),
+    *("Is vitamin B12 safe?", "Choose option a over option c", "variant a today"),
+    *("Drug a lowers the risk. Drug c does not.", "Drug a lowers the risk, drugs “c” and d don't."),
     *(f"{before}A {verb}" for before in ("", "- ", "So it is. ", "vendor\n") for verb in VERBS),
 ]
 """What is debated, with something that could be a side's name, whatever the format."""
@@ -274,15 +237,8 @@ def test_what_is_debated_could_have_a_sides_name() -> None:
     material. So could words where names are words, and pages."""
     plain = opened(1).with_settings(positions={"a": "Yes.", "b": "No."}, mirror=True)
     placeholder = plain.with_settings(positions={side: f'An answer of {side.upper()} to "Is it so?"' for side in "ab"})
-    of_tags = (
-        "Is DeepSeek R1 good?",
-        "DeepSeekR1?",
-        "deepseek-r1?",
-        "R2: all is kept.",
-        "R**1**",
-        "Is the Rivian R1S fast?",
-        "R01: fast.",
-    )
+    of_tags = ("Is DeepSeek R1 good?", "DeepSeekR1?", "deepseek-r1?", "R2: all is kept.", "R**1**", "R01: fast.")
+    of_tags += ("Is the Rivian R1S fast?",)
     for text in (*COULD_NAME, *of_tags, "every researcher a salary", *NO_NAME):
         for event in (
             plain.with_settings(topic=text),
@@ -339,15 +295,8 @@ def test_a_verified_quote_stays_as_its_source_has_it() -> None:
         assert mirror.text(text) == other.format(quoted)
         assert mirror.text(mirror.text(text)) == text
     quote, mirror = "<v_quote>Researcher A, `R1` or\n\n~~~\n1.opening.a</v_quote>", PAIRS["quoted"]
-    around = (
-        "`{}` for X",
-        "a ` {} by X ` ",
-        "```\n{} X\n```\nX",
-        "~~~ {}\nX",
-        "~~~\n{}\n~~~ X",
-        "`` {}`X",
-        "https://x.org/{}, X",
-    )
+    around = ("`{}` for X", "a ` {} by X ` ", "```\n{} X\n```\nX", "~~~ {}\nX", "~~~\n{}\n~~~ X", "`` {}`X")
+    around += ("https://x.org/{}, X",)
     for text in (one.replace("{}", quote) for one in around):
         first, second = (text.replace("X", f"Researcher {side}") for side in "AB")
         assert (mirror.text(first), mirror.text(second)) == (second, first)
