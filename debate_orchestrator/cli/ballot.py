@@ -14,7 +14,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import find_journal
-from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_result, print_status
+from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_outcome, print_status
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.shape import Field, Shape, json_schema
 from debate_orchestrator.reports import markdown, review_files, reviews
@@ -101,12 +101,9 @@ def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -
     name = name_of(arguments.transcript)
     if path_kept:
         print_status(f"{name} was edited, or is not from this program; it is kept as {name_of(path_kept)}.")
-    if arguments.json:
-        print_json({"status": "written", "transcript": arguments.transcript})
-    else:
-        ballot_command, reviewer = command("ballot", reviewed.path), shell_word(arguments.name or "NAME")
-        print_result(f"Written to {name}, without any votes. Next: `{ballot_command} --as {reviewer}`.")
-    return 0
+    ballot_command, reviewer = command("ballot", reviewed.path), shell_word(arguments.name or "NAME")
+    text = f"Written to {name}, without any votes. Next: `{ballot_command} --as {reviewer}`."
+    return print_outcome(arguments, {"status": "written", "transcript": arguments.transcript}, text)
 
 
 def _print_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
@@ -138,13 +135,9 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
 
 
 def _print_filed(arguments: argparse.Namespace, reviewed: ReviewedDebate, path: str, reviewer: str) -> int:
-    if arguments.json:
-        print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": reviewed.path})
-    else:
-        print_result(
-            reviews.review_texts().messages["filed"].format(path=name_of(path), journal=shell_word(reviewed.path))
-        )
-    return 0
+    text = reviews.review_texts().messages["filed"].format(path=name_of(path), journal=shell_word(reviewed.path))
+    fields = {"status": "filed", "ballot": path, "reviewer": reviewer, "journal": reviewed.path}
+    return print_outcome(arguments, fields, text)
 
 
 def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_result
+from debate_orchestrator.cli.output import at_terminal, next_step, print_outcome, print_result
 from debate_orchestrator.cli.replay import checked_pace, play_journal
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.files import create
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     journals = {path.parent.name: path for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))}
     if arguments.list:
-        return _print_list(journals, as_json=arguments.json)
+        return _print_list(arguments, journals)
     name = arguments.name or (_DEFAULT_DEBATE if _DEFAULT_DEBATE in journals else next(iter(journals), ""))
     if name not in journals:
         problem = f"{short_repr(name)} is not one of the recorded debates: {', '.join(journals)}."
@@ -74,14 +74,12 @@ def _has_content(path: str, data: bytes) -> bool:
         return False
 
 
-def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
-    if as_json:
-        print_json({"debates": list(journals)})
-        return 0
+def _print_list(arguments: argparse.Namespace, journals: dict[str, Path]) -> int:
+    lines = []
     for name, path in journals.items():
         report = build_report(read(path).entries)
         rounds = plural(report.rounds_completed, "round")
         decision = report.verdict.decision if report.verdict else "No verdict"
-        print_result(f"{name}: {one_line(report.topic)}", f"    {rounds}. {decision}.")
-    next_step("`debate demo --name NAME` replays one.")
-    return 0
+        lines += [f"{name}: {one_line(report.topic)}", f"    {rounds}. {decision}."]
+    fields = {"debates": list(journals)}
+    return print_outcome(arguments, fields, *lines, next_text="`debate demo --name NAME` replays one.")

@@ -6,7 +6,7 @@ import argparse
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.floor import record, status
-from debate_orchestrator.cli.output import print_json, print_result
+from debate_orchestrator.cli.output import print_outcome
 from debate_orchestrator.core import schedule
 from debate_orchestrator.reports import wording
 
@@ -18,12 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     debate = record(arguments, schedule.early_end)
-    if arguments.json:
-        print_json(status(debate, arguments.journal))
-        return 0
     due = ", ".join(turn.id for turn in debate.due)
-    print_result(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
-    for sentence in wording.unheard_questions(debate):
-        print_result(sentence)
-    print_result(f"Continue with `{wording.next_command(debate, arguments.journal)}`.")
-    return 0
+    ended = f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}"
+    next_sentence = f"Continue with `{wording.next_command(debate, arguments.journal)}`."
+    lines = [ended, *wording.unheard_questions(debate), next_sentence]
+    return print_outcome(arguments, status(debate, arguments.journal), *lines)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import format_name, next_step, print_json, print_result
+from debate_orchestrator.cli.output import format_name, next_step, print_json, print_outcome, print_result
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
@@ -48,14 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_list(arguments: argparse.Namespace) -> int:
     formats = [loader.load(name) for name in resources.format_names()]
-    if arguments.json:
-        keys = ("name", "title", "about")
-        print_json({"formats": [{key: getattr(format, key) for key in keys} for format in formats]})
-        return 0
-    for format in formats:
-        print_result(f"{format.name}: {format.about}")
-    next_step("`debate formats NAME` shows one; `debate formats new NAME` copies one to change.")
-    return 0
+    fields = [format.model_dump(include={"name", "title", "about"}) for format in formats]
+    lines = (f"{format.name}: {format.about}" for format in formats)
+    next_text = "`debate formats NAME` shows one; `debate formats new NAME` copies one to change."
+    return print_outcome(arguments, {"formats": fields}, *lines, next_text=next_text)
 
 
 def _copy(arguments: argparse.Namespace, name: str) -> int:
@@ -67,17 +63,13 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
         f'debate run --format {path} --topic "..." --rehearse': "shows every brief, and calls no model",
         f'debate open --format {path} --topic "..." --position-a "..." --position-b "..."': "is a debate of it",
     }
-    if arguments.json:
-        fields = {"format": name, "folder": copy.shown_path, "files": list(copy.files), "from": source}
-        print_json({**fields, "next": list(commands)})
-        return 0
+    fields = {"format": name, "folder": copy.shown_path, "files": list(copy.files), "from": source}
     templates = [file for file in copy.files if file.endswith(loader.SUFFIX)]
     others = [file for file in copy.files if file not in templates]
-    print_result(f"{copy.shown_path}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
-    print_result("Change what you like, then:")
-    for command, about in commands.items():
-        print_result(f"  {command}", f"      {about}")
-    return 0
+    lines = [f"{copy.shown_path}/: {', '.join(others)} and {len(templates)} templates, from {source}."]
+    lines += ["Change what you like, then:"]
+    lines += [line for command, about in commands.items() for line in (f"  {command}", f"      {about}")]
+    return print_outcome(arguments, fields | {"next": list(commands)}, *lines)
 
 
 def _print_format(arguments: argparse.Namespace, name: str) -> int:

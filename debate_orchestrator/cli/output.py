@@ -128,6 +128,18 @@ def next_step(text: str) -> None:
     print_status(f"Next: {text}")
 
 
+def print_outcome(arguments: Namespace, fields: dict[str, Any], *lines: str, next_text: str = "") -> int:
+    """Prints how a verb ended: with --json as an object of these fields, otherwise as lines and what to do next.
+    Returns the exit code 0."""
+    if arguments.json:
+        print_json(fields)
+        return 0
+    print_result(*lines)
+    if next_text:
+        next_step(next_text)
+    return 0
+
+
 def format_name(format: Format) -> str:
     """A format as an answers file names it; one of the user's own by the folder where it would be."""
     return format.name if format.name in resources.format_names() else f"./{format.name}"

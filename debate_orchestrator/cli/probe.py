@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import read_max_cost
-from debate_orchestrator.cli.output import print_json, print_problems, print_result, print_status
+from debate_orchestrator.cli.output import print_outcome, print_problems, print_status
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the probes and writes the scorecard. Lists the probes if no judge is named."""
     cases = probes.load()
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
-        return _list(cases, as_json=arguments.json)
+        return _list(arguments, cases)
     judges, repeats, max_cost = _check_arguments(arguments)
     if not arguments.output and is_link(FOLDER):
         raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
@@ -90,11 +90,8 @@ def _probe(run: ProbeRun, report: str, arguments: argparse.Namespace) -> int:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else PermanentFailure
         raise ending([*problems, f"{_saved_sentence(run)} The scorecard so far is {name_of(report)}."])
-    if arguments.json:
-        print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
-    else:
-        print_result(*table(card).split("\n"), "", f"Scorecard written to {name_of(report)}.")
-    return 0
+    fields = {**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"}
+    return print_outcome(arguments, fields, *table(card).split("\n"), "", f"Scorecard written to {name_of(report)}.")
 
 
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
@@ -109,20 +106,17 @@ def _agree(run: ProbeRun, *, trusted: bool) -> None:
         consent.remember(source, _BALLOT)
 
 
-def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
+def _list(arguments: argparse.Namespace, cases: Sequence[ProbeCase]) -> int:
     applied = Counter(case.probe for case in cases if case.probe)
     debates = {case.debate.name: case.debate.title for case in cases}
-    if as_json:
-        probes = [probe.model_dump() | {"cases": count} for probe, count in applied.items()]
-        print_json({"probes": probes, "debates": debates, "cases": applied.total(), "ballots": len(cases)})
-        return 0
-    for probe, count in applied.items():
-        print_result(f"{probe.title} ({count} cases): {probe.about}")
-    print_result(
-        "", f"{applied.total()} cases in {len(debates)} debates, {len(cases)} ballots of each judge. To test a judge:"
+    probes = [probe.model_dump() | {"cases": count} for probe, count in applied.items()]
+    total = f"{applied.total()} cases in {len(debates)} debates, {len(cases)} ballots of each judge."
+    return print_outcome(
+        arguments,
+        {"probes": probes, "debates": debates, "cases": applied.total(), "ballots": len(cases)},
+        *(f"{probe.title} ({count} cases): {probe.about}" for probe, count in applied.items()),
+        *("", f"{total} To test a judge:", "  debate probe --judge anthropic:MODEL --max-cost USD"),
     )
-    print_result("  debate probe --judge anthropic:MODEL --max-cost USD")
-    return 0
 
 
 def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
