@@ -13,7 +13,6 @@ import scripted_replies
 from corpus import TextGroup, random_text_groups
 from fake_terminal import Shown, whole
 from hypothesis import given, settings
-from rich.text import Text
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import (
@@ -26,7 +25,6 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.terminal import live
 from debate_orchestrator.terminal.display import SIDE_STYLES
@@ -224,22 +222,14 @@ def test_hidden_ballots() -> None:
     assert sorted(voted()) == sorted(voted(hidden=False))
 
 
-def judged(ballot: dict[str, Any]) -> tuple[DebateState, StructuredReplyGiven]:
-    """A debate whose first round was judged so."""
-    debate = fold(debates.play_events(debates.script_of(_1_verdict_judge=ballot), until="2.constructive.a"))
-    voted = debate.structured_reply("1.verdict.judge")
-    assert voted is not None
-    return debate, voted
-
-
-def texts(rows: list[Text]) -> list[str]:
-    return [row.plain for row in rows]
-
-
 def test_a_ballot() -> None:
     """Each side has its name, its bar in its own colour and its score; below stands every criterion for both."""
-    rows = live.ballot_rows(*judged(scripted_replies.ballot(8, 6.5)), 80)
-    assert texts(rows) == [
+    said = debates.script_of(_1_verdict_judge=scripted_replies.ballot(8, 6.5))
+    debate = fold(debates.play_events(said, until="2.constructive.a"))
+    voted = debate.structured_reply("1.verdict.judge")
+    assert voted is not None
+    rows = live.ballot_rows(debate, voted, 80)
+    assert [row.plain for row in rows] == [
         "Researcher A ████████████████░░░░ 8",
         "Researcher B █████████████░░░░░░░ 6.5",
         "Argument quality 8 | 6.5; Use of evidence 8 | 6.5; Directness of rebuttals 8 |",
@@ -265,28 +255,32 @@ def test_no_judges_reason_passes_for_scores() -> None:
     assert len(drawn) == 6 and all(line.endswith((" 6", " 18")) for line in drawn if not line.startswith(" "))
 
 
-def test_a_claim_without_a_status_has_its_place() -> None:
-    """A format may leave out the status of a claim, or let a judge leave it out."""
-    made = debates.play_events(rounds=1)
-    rows = {"rows": [{"claim": "It is.", "status": None}, {"claim": "It is."}]}
-    (record,) = (n for n, event in enumerate(made) if isinstance(event, StructuredReplyGiven) and "rows" in event.data)
-    shown = Shown(events=made[:1])
-    shown.happen(*made[1:record])
-    shown.live.on_event(shown.debate, made[record].model_copy(update={"data": rows}))
-
-    assert [line for line in shown.close() if "No status" in line] == ["1. No status: It is.", "2. No status: It is."]
-
-
-@pytest.mark.parametrize("field", ["rows", "scores"])
-def test_a_field_of_another_reply_may_be_called_as_one_of_a_ballot(field: str) -> None:
-    """Only a judge's vote has scores, and only the record after the rounds has claims; any other reply is announced."""
+@pytest.mark.parametrize(
+    ("is_record", "data", "shown_claims"),
+    [
+        (
+            True,
+            {"rows": [{"claim": "It is.", "status": None}, {"claim": "It is."}]},
+            ["1. No status: It is.", "2. No status: It is."],
+        ),
+        (False, {"rows": ["It is."]}, []),
+        (False, {"scores": ["It is."]}, []),
+    ],
+)
+def test_fields_of_other_formats(is_record: bool, data: dict[str, Any], shown_claims: list[str]) -> None:
+    """A format may leave out the status of a claim, or let a judge leave it out. Only a judge's vote has scores, and
+    only the record after the rounds has claims; any other reply is announced."""
     made = debates.play_events(rounds=1, brief=True, cast=dict.fromkeys(("a", "b", "judge", "rapporteur"), ("host",)))
-    number = next(n for n, event in enumerate(made) if isinstance(event, StructuredReplyGiven))
+    number = next(
+        n
+        for n, event in enumerate(made)
+        if isinstance(event, StructuredReplyGiven) and ("rows" in event.data or not is_record)
+    )
     shown = Shown(events=made[:1])
     shown.happen(*made[1:number])
-    shown.live.on_event(shown.debate, made[number].model_copy(update={"data": {field: ["It is."]}}))
+    shown.live.on_event(shown.debate, made[number].model_copy(update={"data": data}))
 
-    assert not any("It is." in line for line in shown.close())
+    assert [line for line in shown.close() if "It is." in line] == shown_claims
 
 
 def test_what_was_found_of_quotes_stands_below_a_speech() -> None:
