@@ -17,24 +17,24 @@ from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence import Blocked, Unreachable, addresses, fetch
+from debate_orchestrator.evidence import Blocked, NotFetched, Unreachable, addresses, fetch
 from debate_orchestrator.evidence.addresses import parse, public
 from debate_orchestrator.evidence.fetch import Fetcher
 
 NOT_PUBLIC = "the host resolves to an address that is not public"
 
 
-@for_each([["127.0.0.1"], ["93.184.216.34", "192.168.0.1"], ["::ffff:93.184.216.34"], ["2606:4700::1%eth0"]])
-def test_one_private_answer_is_enough(answers: Sequence[str]) -> None:
-    """A name with any address that is not public is refused, though others of its addresses are."""
-    with pytest.raises(Blocked, match=NOT_PUBLIC):
-        run(fetch.resolve(NAME, Names(answers), public))
-
-
-@pytest.mark.parametrize("answers", [[], ["nonsense"], ["127.1"]])
-def test_an_answer_that_is_none(answers: Sequence[str]) -> None:
-    """A name without addresses, or with what is not an address, leads nowhere."""
-    with pytest.raises(Unreachable, match="the host has no address"):
+@for_each(
+    [
+        *((answers, Blocked, NOT_PUBLIC) for answers in (["127.0.0.1"], ["93.184.216.34", "192.168.0.1"])),
+        *((answers, Blocked, NOT_PUBLIC) for answers in (["::ffff:93.184.216.34"], ["2606:4700::1%eth0"])),
+        *((answers, Unreachable, "the host has no address") for answers in ([], ["nonsense"], ["127.1"])),
+    ]
+)
+def test_what_a_name_may_lead_to(answers: Sequence[str], error: type[NotFetched], why: str) -> None:
+    """A name with any address that is not public is refused, though others of its addresses are. One without
+    addresses, or with what is not an address, leads nowhere."""
+    with pytest.raises(error, match=why):
         run(fetch.resolve(NAME, Names(answers), public))
 
 

@@ -41,16 +41,7 @@ VERIFIED = [
 ]  # fmt: skip
 
 
-def test_what_is_there_is_verified() -> None:
-    """A quote that is in the text is verified, whatever its typography; an ellipsis leaves something out."""
-    for quote in VERIFIED:
-        found = compare(quote, TEXT)
-
-        assert (found.state, found.similarity, found.passage) == ("verified", 1.0, ""), quote
-        assert found.why.startswith("the page holds the quote word for word"), quote
-
-
-@for_each([
+NEARLY = [
     ("The sea has risen by 3.4 millimetres a year between 1993 and 2023",
      "The sea rose by 3.4 millimetres a year between 1993 and 2023"),
     ("where the land itself is arising, people hardly notice what happens elswhere",
@@ -58,31 +49,13 @@ def test_what_is_there_is_verified() -> None:
     ("people hardly ever notice what happens elsewhere", "people hardly notice what happens elsewhere"),
     ("the engineers hold, and it costs 5 million Euro a kilometre",
      "the engineers hold, and it costs 5 million euros a kilometre"),
-])  # fmt: skip
-def test_what_is_nearly_there_is_shown(quote: str, passage: str) -> None:
-    """A quote with a word changed is a near match, shown with the passage as it is in the text."""
-    found = compare(quote, TEXT)
-
-    assert (found.state, found.passage) == ("near match", passage)
-    assert found.similarity is not None and NEAR <= found.similarity < 1
-
-
-@for_each(
-    [
-        "it is quite true that people hardly notice what happens elsewhere",
-        "where the land rises nobody notices what is happening elsewhere",
-        "The sea is expected to rise by 3.4 millimetres a year between 1993 and 2023",
-        "nothing of the kind was ever said by anybody at all",
-    ]
-)
-def test_what_is_not_there_is_not_found(quote: str) -> None:
-    """A paraphrase, a quote with words of its own and an invention are not found, however near they come."""
-    found = compare(quote, TEXT)
-
-    assert (found.state, found.passage) == ("not found", "")
-    assert found.similarity is not None and found.similarity < NEAR
-
-
+]  # fmt: skip
+NOT_THERE = [
+    "it is quite true that people hardly notice what happens elsewhere",
+    "where the land rises nobody notices what is happening elsewhere",
+    "The sea is expected to rise by 3.4 millimetres a year between 1993 and 2023",
+    "nothing of the kind was ever said by anybody at all",
+]
 CHANGED_FIGURES = [
     ("The sea rose by 3.5 millimetres a year between 1993 and 2023", "“3.4”, “1993”, “2023” where the quote has “3.5”"),
     ("The sea rose by -3.4 millimetres a year between 1993 and 2023", "has “-3.4”,"),
@@ -92,13 +65,25 @@ CHANGED_FIGURES = [
 ]
 
 
-def test_a_changed_figure_is_never_a_match() -> None:
-    """However alike the rest is, another figure makes it no match, and the figures are reported."""
-    for quote, why in CHANGED_FIGURES:
-        found = compare(quote, TEXT)
+@for_each(
+    [
+        *((quote, "verified", "", "the page holds the quote word for word") for quote in VERIFIED),
+        *((quote, "near match", passage, "") for quote, passage in NEARLY),
+        *((quote, "not found", "", "the closest passage is only") for quote in NOT_THERE),
+        *((quote, "not found", "", why) for quote, why in CHANGED_FIGURES),
+    ]
+)
+def test_what_is_there(quote: str, state: str, passage: str, why: str) -> None:
+    """A quote that is in the text is verified, whatever its typography; an ellipsis leaves something out. One with a
+    word changed is a near match, shown with the passage as it is in the text. A paraphrase, a quote with words of its
+    own and an invention are not found, however near they come. Another figure makes it no match, however alike the
+    rest is, and the figures are reported."""
+    found = compare(quote, TEXT)
 
-        assert (found.state, found.passage) == ("not found", ""), quote
-        assert why in found.why, quote
+    assert (found.state, found.passage) == (state, passage)
+    assert why in found.why
+    assert found.similarity is not None and (found.similarity == 1) is (state == "verified")
+    assert (found.similarity >= NEAR) is (quote not in NOT_THERE)
 
 
 def test_a_figure_says_nothing_of_its_own() -> None:

@@ -297,13 +297,6 @@ def test_no_speech_seems_to_stand_in_two_columns(width: int) -> None:
     assert max(map(len, texts(StageView([first], width).rows(width, 99)[0]))) <= beside[0].index("│")
 
 
-def test_speech_is_indented() -> None:
-    """A speech is indented and the engine's words are not, so no speech passes for a banner or a score."""
-    rows = streamed("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B", [], [80])
-
-    assert all(row.startswith("  ") for row in rows[2:])
-
-
 @pytest.mark.parametrize("joins", [True, False])
 @pytest.mark.parametrize("said", hostile_texts.WIDER_THAN_THEY_LOOK, ids=itertools.count())
 def test_no_speech_leaves_its_column(said: str, joins: bool) -> None:

@@ -138,17 +138,6 @@ def test_all_is_looked_at(here: Path) -> None:
     assert "'99' is not a number from 1 to " in script.text and "'x' is not a number from 1 to " in script.text
 
 
-def test_a_draft_is_offered_again(here: Path) -> None:
-    """What was entered before a person left is there again; the next question is the first without an answer."""
-    with pytest.raises(Quit):
-        filled(here, *SHORT[:4], Quit())
-    ballot, script = filled(here, *SHORT[4:], "")
-
-    assert "What you had entered is here again." in script.text
-    assert script.asked[0].text == "Feedback: Researcher A"
-    assert ballot["justification"] == "A was better."
-
-
 def test_the_final_verdict_and_the_dissent_record(here: Path) -> None:
     """Whatever the shape is, its form ends in a reply that will do; the dissent record is asked whole. `Con` is a word
     for a side, and no beginning of `consensus`."""
@@ -176,7 +165,8 @@ def test_a_winner_against_the_scores_is_asked_about(here: Path) -> None:
 
 
 def test_what_is_half_typed_is_on_the_disk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is in a field and was not entered is on the disk soon, and lies in the line for the next process."""
+    """What was entered is there again, and the next question is the first without an answer. What is in its field and
+    was not entered is on the disk soon, and lies in the line for the next process."""
     monkeypatch.setattr(drafts, "SAVE_DELAY", 0)
     on_disk = dict[Path, bytes]()
 
@@ -195,5 +185,6 @@ def test_what_is_half_typed_is_on_the_disk(here: Path, monkeypatch: pytest.Monke
     script = Script()
     with pytest.raises(Quit):
         run(TurnForm(taken("1.verdict.judge", script, here)).run())
+    assert "What you had entered is here again." in script.text
     assert (script.asked[0].text, script.asked[0].initial_text) == ("Justification", "A was bet")
     assert [text for _, text in json.loads(content)] == [*SHORT[:3], "A was bet"]

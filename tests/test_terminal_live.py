@@ -51,8 +51,10 @@ def test_everything_is_shown(columns: int) -> None:
 
 
 def test_a_speech_as_it_is_written() -> None:
-    """What has come is there at once, and the status says who is writing; what is whole is not written over."""
+    """What has come is there at once, and the status says who is writing; what is whole is not written over. What was
+    heard when the debate was left is there, and the status is not."""
     shown = Shown()
+    shown.live.keys, shown.live.note = ["r resume", "q quit"], "paused"
     shown.ask("1.opening.a")
     shown.time = 7
     shown.live.paint()
@@ -61,8 +63,15 @@ def test_a_speech_as_it_is_written() -> None:
     shown.on_text("1.opening.a", "I hold that it is so, and for")
     assert "  I hold that it is so, and for" in shown.terminal.screen
     assert "Researcher A writes, 8 words" in shown.status
+    assert shown.status.endswith("\npaused · r resume · q quit")
     shown.speak("1.opening.a", "I hold that it is so, and for three reasons.")
-    assert shown.close()[-1] == "  I hold that it is so, and for three reasons."
+    shown.ask("1.opening.b")
+    shown.on_text("1.opening.b", "I was about")
+    lines = shown.close()
+
+    assert "  I hold that it is so, and for three reasons." in lines
+    assert lines[-3:] == ["  I was about", "", "-- left here, before its end."]
+    assert "quit" not in " ".join(lines)
 
 
 def test_what_a_stand_in_says_is_folded() -> None:
@@ -140,19 +149,6 @@ def test_going_on() -> None:
 
     assert lines[1:4] == ["9 turns on record; here is what follows.", "", "--- ROUND 2 OF 3 ---"]
     assert "Opening" not in " ".join(lines)
-
-
-def test_leaving_in_the_middle() -> None:
-    """What was heard when the debate was left is there, and the status is not."""
-    shown = Shown()
-    shown.live.keys, shown.live.note = ["r resume", "q quit"], "paused"
-    shown.ask("1.opening.a")
-    shown.on_text("1.opening.a", "I was about")
-    assert shown.status.endswith("\npaused · r resume · q quit")
-    lines = shown.close()
-
-    assert lines[-3:] == ["  I was about", "", "-- left here, before its end."]
-    assert "quit" not in " ".join(lines)
 
 
 def test_private_reasoning() -> None:

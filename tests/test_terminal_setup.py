@@ -39,10 +39,13 @@ ALL = (*SETUP, "yes")
 
 class TestOrder:
     def test_from_the_first_question_to_the_last(self, here: Path) -> None:
-        """The topic, who speaks, the positions, the context, then all that was settled and the last confirmation."""
-        held = run_setup(*ALL, estimates=True)
+        """The topic, who speaks, the positions, the context, then all that was settled and the last confirmation. A
+        question mark tells what a question means, then the keys, and the question is put again."""
+        held = run_setup("?", *ALL, estimates=True)
         order = [
             "What is the debate topic or question? Please state it as clearly and specifically as possible.",
+            "The topic is what the two sides argue about",
+            "Tab completes.",
             "Who argues, and who judges?",
             "Researcher A will argue: It is right that: Tabs are better than spaces. Researcher B will argue: It",
             "Is there a file with your own figures and facts, for both sides to use?",
@@ -79,13 +82,6 @@ class TestOrder:
         people = ("seats", "human", "human", "human", "no", "")
         held = run_setup("Which topping?", "rehearse", "yes", "", "more", "cast", *people, "Salt.", "Pepper.", "yes")
         assert held.state.answers["positions"] == {"a": "Salt.", "b": "Pepper."}
-
-    def test_help_is_a_question_mark_away(self, here: Path) -> None:
-        """A question mark tells what the question means, then the keys, and the question is put again."""
-        held = run_setup("?", *SETUP)
-
-        assert held.text.index("The topic is what the two sides argue about") < held.text.index("Tab completes.")
-        assert settled(held) == GIVEN
 
 
 class TestContext:
@@ -151,23 +147,18 @@ class TestMore:
         assert expected in held.text
         assert settled(held) == GIVEN
 
-    def test_the_format(self, here: Path) -> None:
-        """The format can be changed; a transcript's is none that can be held."""
-        held = run_setup(*SETUP, "more", "format", "transcript", "panel", "yes")
-
-        assert held.state.answers["format"] == "panel" and held.ended == "confirmed"
-        listed = held.text.partition("Which format?")[2]
-        assert re.search(r"\d adversarial ", listed) and not re.search(r"\d transcript ", listed)
-
     @pytest.mark.parametrize(("rounds", "expected", "notes"), [(["2"], 2, 0), (["8", "yes"], 1, 1), ([], 1, 0)])
     def test_another_format(self, here: Path, rounds: list[str], expected: int, notes: int) -> None:
         """With another format every answer stays that it takes too; one that it does not take is reported, and the
-        default of a format is its own."""
+        default of a format is its own. A transcript's is none that can be held."""
         more = ("more", "rounds", *rounds) if rounds else ()
-        keys = (*SETUP, *more, "more", "strictness", "lenient", "more", "format", "panel", "yes")
+        keys = (*SETUP, *more, "more", "strictness", "lenient", "more", "format", "transcript", "panel", "yes")
         held = run_setup(script=Script(*keys))
+        (listed,) = re.findall(r"Choose one of: (.*?)\.", held.text)
 
         assert held.ended == "confirmed" and held.state.answers["rounds"] == expected
+        assert held.state.answers["format"] == "panel"
+        assert " adversarial" in listed and "transcript" not in listed
         assert held.text.count("rounds: 8 is not") == notes
         assert {key: held.state.answers[key] for key in ("positions", "topic", "context")} == {
             key: GIVEN[key] for key in ("positions", "topic", "context")
