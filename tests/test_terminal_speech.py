@@ -30,13 +30,17 @@ def papers(here: Path) -> list[str]:
 
 
 def test_written_and_handed_in(here: Path) -> None:
-    """A speech is handed in as it was written, once that was confirmed; it is kept until it is on record."""
+    """A speech is handed in as it was written, once that was confirmed; it is kept until it is on record. The line
+    below counts against what is asked for and what is heard, and says when that is over."""
     text, script = spoken(here, "I say so.\n\nAnd why.", "")
 
     assert text == "I say so.\n\nAnd why."
     assert papers(here) == [text]
     assert "5 words. About 550 words are asked for" in script.asked[1].lines[0]
     assert script.asked[0].multiline and not script.asked[1].multiline
+    below = script.asked[0].status
+    assert below("one two") == "2 words of about 550 (825 at most)"
+    assert below("word " * 826) == "826 words of about 550, 1 too many"
 
 
 @pytest.mark.parametrize("bad", ["", "\u200b"])
@@ -48,22 +52,23 @@ def test_what_will_not_do_is_reported(here: Path, bad: str) -> None:
     assert "is empty" in script.text or "no visible character" in script.text
 
 
-@pytest.mark.parametrize(("line", "message"), [(CONCEDE, "concedes the whole debate"), (DECLINE, "declines to argue")])
-def test_giving_up_is_reported(here: Path, line: str, message: str) -> None:
-    """A line by which a side concedes or declines is told for what it is before it is handed in."""
-    text, script = spoken(here, f"It is so.\n\n{line}", "", turn="1.opening.b")
+@pytest.mark.parametrize(
+    ("speech", "message"),
+    [
+        (f"It is so.\n\n{CONCEDE}", "concedes the whole debate"),
+        (f"It is so.\n\n{DECLINE}", "declines to argue"),
+        (f'She wrote: "It is so.\n{CONCEDE}', f'"{CONCEDE}" does not count here'),
+    ],
+)
+def test_what_a_last_line_does_is_reported(here: Path, speech: str, message: str) -> None:
+    """A line by which a side concedes or declines is told for what it is before it is handed in, and also that it does
+    not count where it is in a quotation, or is not the last."""
+    text, script = spoken(here, speech, "", turn="1.opening.b")
+    remarks = " ".join(script.asked[1].lines)
 
-    assert line in text
-    assert any(message in line for line in script.asked[1].lines)
-
-
-def test_a_line_that_does_not_count_is_reported(here: Path) -> None:
-    """A speaker whose reserved line is in a quotation, or is not the last, is told so before handing in."""
-    _, script = spoken(here, f'She wrote: "It is so.\n{CONCEDE}', "e", f"So.\n\n{CONCEDE}", "", turn="1.opening.b")
-    first, last = ("\n".join(script.asked[n].lines) for n in (1, 3))
-
-    assert f'"{CONCEDE}" does not count here' in first and "concedes the whole debate" not in first
-    assert "does not count" not in last and "concedes the whole debate" in last
+    assert text == speech and message in remarks
+    assert ("does not count" in remarks) is ("does not count" in message)
+    assert ("concedes the whole debate" in remarks) is ("concedes" in message)
 
 
 def test_a_draft_is_offered_again(here: Path) -> None:
@@ -75,15 +80,6 @@ def test_a_draft_is_offered_again(here: Path) -> None:
     assert "What you had written is here again: 3 words." in script.text
     assert script.asked[0].initial_text == "Half a thought"
     assert text == "Half a thought, and the other."
-
-
-def test_the_count_below(here: Path) -> None:
-    """The line below counts against what is asked for and what is heard, and says when that is over."""
-    _, script = spoken(here, "One.", "")
-    below = script.asked[0].status
-
-    assert below("one two") == "2 words of about 550 (825 at most)"
-    assert below("word " * 826) == "826 words of about 550, 1 too many"
 
 
 @pytest.mark.parametrize("junk", [b"\xff\xfe", b"[1]"])
