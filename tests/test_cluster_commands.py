@@ -360,14 +360,16 @@ def test_the_encoding_of_a_database(debate: Run, postgres_server: Postgres, monk
     assert asyncio.run(settings()) == [("UTF8", "0")]
 
 
-def test_a_database_that_is_away(debate: Run) -> None:
-    """Where no database answers, both commands end with one message."""
+def test_what_both_commands_need(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no database answers, they end with one message; without the libraries they say how to install them."""
     url = "postgresql://me@127.0.0.1:1/debates"
-    for command in (("worker", url), (*RUN, "out", "--cluster", url)):
-        ran = debate(*command)
+    commands = (("worker", url), (*RUN, "out", "--cluster", url))
+    away = [debate(*command) for command in commands]
+    monkeypatch.setattr(database_module, "find_spec", lambda name: None)
+    without = [debate(*command) for command in commands]
 
-        assert ran.code == 3 and "postgresql://me@127.0.0.1:1/debates can't be reached" in ran.err
-        assert "Traceback" not in ran.err
+    assert all(ran.code == 3 and f"{url} can't be reached" in ran.err and "Traceback" not in ran.err for ran in away)
+    assert all(ran.code == 2 and 'pip install "debate-orchestrator[cluster]"' in ran.err for ran in without)
 
 
 @for_each(
@@ -391,16 +393,6 @@ def test_an_address_that_can_not_be_used(debate: Run, address: str) -> None:
 
     assert ran.code == 2 and "postgresql://USER@HOST/DATABASE" in ran.err
     assert "hunter22" not in ran.err and "1234" not in ran.err
-
-
-def test_without_the_extra(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the libraries both commands say how to install them."""
-    from debate_orchestrator.tournament.cluster import database
-
-    monkeypatch.setattr(database, "find_spec", lambda name: None)
-    for command in (("worker", "postgresql://h/x"), (*RUN, "out", "--cluster", "postgresql://h/x")):
-        ran = debate(*command)
-        assert ran.code == 2 and 'pip install "debate-orchestrator[cluster]"' in ran.err
 
 
 def test_the_same_tournament(here: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import shutil
@@ -40,7 +39,6 @@ from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.cluster.database import VERSION
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.journal_rows import read_rows
-from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.ratings import rate
 from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
 from debate_orchestrator.util.errors import BadFile, BadSettings
@@ -76,33 +74,6 @@ def test_every_debate_has_a_journal(here: Path) -> None:
         assert opened.cast["judge"] == tuple(f"rehearse:{name}" for name in debate.judges)
         assert opened.settings.first == {"pro": "a", "con": "b"}[debate.first]
     assert runner(held).pending() == []
-
-
-@pytest.mark.slow
-def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
-    """A run that is told to stop leaves whole journals, and the next one ends with the same events as one that was
-    never stopped, each turn answered once."""
-    held, whole = small_tournaments.tournament("stopped"), small_tournaments.tournament("whole")
-    stop, seen = asyncio.Event(), list[Event | None]()
-
-    def on_change(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
-        seen.append(event)
-        if len(seen) == 60:
-            stop.set()
-
-    first = runner(held, concurrency=4, on_change=on_change)
-    asyncio.run(first.run(stop))
-    left = len(runner(held).pending())
-    second = small_tournaments.run_tournament(held)
-    small_tournaments.run_tournament(whole)
-
-    assert 0 < left < len(held.schedule) and set(statuses(second)) == {"complete"}
-    for one, other in zip(held.schedule, whole.schedule, strict=True):
-        answers = [
-            [event.reply.text for event in read(path).events if isinstance(event, Spoke | StructuredReplyGiven)]
-            for path in (held.journal_path(one.id), whole.journal_path(other.id))
-        ]
-        assert sorted(answers[0]) == sorted(answers[1]) and len(answers[0]) == 8
 
 
 def test_changed_prompts_are_noted(here: Path) -> None:
