@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,8 @@ def write_rows(rows: Iterable[Mapping[str, Any]], scores: Mapping[str, Sequence[
 def import_rows(
     debate: Run, rows: Iterable[Mapping[str, Any]], scores: Mapping[str, Sequence[str]] | None = None
 ) -> Any:
-    """Imports these rows to `t/`; what `debate tournament import --json` printed."""
+    """Imports these rows to a new `t/`; what `debate tournament import --json` printed."""
+    shutil.rmtree("t", ignore_errors=True)
     write_rows(rows, scores)
     ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t", "--json")
     assert ran.code == 0, ran.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +113,6 @@ def test_repeats_count_by_their_numbers(debate: Run) -> None:
         ballots += [row("d1", "a", "b", "pro", repeat=repeat) for repeat in first]
         import_rows(debate, ballots)
         assert [(one["model"], one["won"]) for one in ratings(debate)["elo"]] == [("a", 2), ("b", 0)], first
-        shutil.rmtree("t")
     note = "`repeat` that is not 0, 1, 2 ..., numbered after those by order of rows"
     for words in (["first", "second"], ["", "second"], ["?"], ["-1"], ["1.5"]):
         ballots = [row("d1", "a", "b", winner, repeat=n) for winner, n in (("con", 1), ("pro", 0))]
@@ -124,7 +122,6 @@ def test_repeats_count_by_their_numbers(debate: Run) -> None:
         bad = [word for word in words if word]
         assert f"{note}: {len(bad)} (the first: '{bad[0]}', line" in notes(import_rows(debate, ballots))
         assert [(one["model"], one["won"]) for one in ratings(debate)["elo"]] == [("a", 2), ("b", 0)], words
-        shutil.rmtree("t")
 
 
 def test_rows_of_a_debate_that_contradict_each_other(debate: Run) -> None:
@@ -176,7 +173,6 @@ def test_a_judge_votes_once(debate: Run) -> None:
     ]
     import_rows(debate, ballots)
     assert [one["winner"] for one in table("debates")] == ["tie"]
-    shutil.rmtree("t")
 
     # A later judging with more rounds takes no vote of the first; nor does a round that is no positive number.
     again = [row("d1", "a", "b", "con", repeat=1, round=n) for n in (2, 3)]
@@ -186,14 +182,12 @@ def test_a_judge_votes_once(debate: Run) -> None:
     assert [one["winner"] for one in table("debates")] == ["pro", "pro", "pro"]
     kind = "Judges without a ballot on the whole debate or after its last round, who have no vote on it"
     assert f"{kind}: 1 (the first: 'j1', debate 'd3')." in printed["notes"]
-    shutil.rmtree("t")
 
     # The mirrored ballot on the whole debate may be the one after its last round; later judgings are no votes.
     pair = [row("d1", "a", "b", "pro"), row("d1", "a", "b", "con", mirrored=1, round=1)]
     again = [row("d1", "a", "b", "pro", repeat=n, mirrored=mirrored) for n in (1, 2) for mirrored in (0, 1)]
     import_rows(debate, [*pair, *again])
     assert "1 of 1 votes that were cast twice changed" in debate("tournament", "rate", "t").err
-    shutil.rmtree("t")
     import_rows(debate, ballots)
 
     lines = Path("t/rows.jsonl").read_text(encoding="utf-8")

@@ -139,8 +139,16 @@ class Coordinator:
             with JournalWriter(self.tournament.journal_path(scheduled.id)):
                 self._local.read_status(scheduled)
                 await self._must_agree(scheduled.id, last_line)
-        if self._local_line_counts[scheduled.id] > last_line:
-            await self._upload_lines(scheduled.id, last_line)
+        lines, names = self._lines(scheduled.id), {"id": self.id, "debate": scheduled.id}
+        if len(lines) <= last_line:
+            return
+        local, name = self._local.statuses[scheduled.id], f"{self.database.address}: {scheduled.id}"
+        async with self.database.transaction() as connection:
+            spent = sum(cost for (cost,) in await fetch_rows(connection, _COST, **names))
+            await record_status(connection, self.id, scheduled.id, local)
+            await append_lines(connection, self.id, scheduled.id, last_line, lines[last_line:], name)
+            update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
+            await connection.execute(update, {"id": self.id, "cost": max(0.0, local.cost - spent)})
 
     async def _begin_pass(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again. The first pass of a run sets them; a
@@ -205,17 +213,6 @@ class Coordinator:
         """The complete lines of a journal in the folder, each with its newline."""
         data = read_regular(self.tournament.journal_path(debate_id))
         return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
-
-    async def _upload_lines(self, debate_id: str, stored_count: int) -> None:
-        lines, names = self._lines(debate_id), {"id": self.id, "debate": debate_id}
-        local = self._local.statuses[debate_id]
-        async with self.database.transaction() as connection:
-            spent = sum(cost for (cost,) in await fetch_rows(connection, _COST, **names))
-            await record_status(connection, self.id, debate_id, local)
-            name = f"{self.database.address}: {debate_id}"
-            await append_lines(connection, self.id, debate_id, stored_count, lines[stored_count:], name)
-            update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
-            await connection.execute(update, {"id": self.id, "cost": max(0.0, local.cost - spent)})
 
     async def run(self) -> None:
         """Returns when no more debates can be completed for now, and what there is of them was fetched."""
