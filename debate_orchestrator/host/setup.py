@@ -16,7 +16,13 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.start import context_problems
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_named_reply, wait_for_replies
+from debate_orchestrator.host.turns_folder import (
+    TurnFiles,
+    TurnsFolder,
+    missing_reply,
+    read_named_reply,
+    wait_for_replies,
+)
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import decode, parse_structured
 from debate_orchestrator.providers.cast_providers import cast_problems
@@ -207,7 +213,7 @@ def _take_moderator_replies(
             problem = folder.write_brief(turn_files, brief)
             problems += [problem] if problem else []
             is_waiting = asked_before and not problem
-            return state, turn_files, tuple(folder.missing_replies([turn_files])) if is_waiting else ()
+            return state, turn_files, (missing_reply(turn_files.turn, turn_files.reply),) if is_waiting else ()
         setup_file.write(state)
         folder.move_taken_aside(turn_files)
     return state, None, ()

@@ -19,7 +19,7 @@ from debate_orchestrator.engine.debate import DebateSession, continue_debate, dr
 from debate_orchestrator.engine.library import consent_if_trusted
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, missing_reply, wait_for_replies
 from debate_orchestrator.prompting import replies, reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.prompting.reply_code import code_for
@@ -208,14 +208,12 @@ class Stepper:
         show = self.announcer.new_announcements(self.state)
         if self.state.due and not (self.just_opened or self.accepted or self.rejected):
             show = [line for line in (*self.earlier_announcements, *show) if line.heading][-1:]
-        missing = [turn for turn in turns if turn.turn in self.briefed_turn_ids and turn.turn not in self.rejected]
+        asked = [turn for turn in turns if turn.turn in self.briefed_turn_ids and turn.turn not in self.rejected]
         return StepResult(
             show=(*(line.shown_alone(self.state) for line in show), *self._late_replies()),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
-            missing=tuple(
-                self.folder.missing_replies(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)
-            ),
+            missing=tuple(missing_reply(turn.turn, turn.reply) for turn in asked),
             turns=turns,
         )
 

@@ -82,15 +82,6 @@ class TurnsFolder:
             return None
         return read_reply(turn_files.turn, turn_files.reply)
 
-    def missing_replies(self, turn_files: Iterable[TurnFiles]) -> list[str]:
-        """A sentence for each of these turns, whose reply was not taken."""
-        return [
-            f"{turn}: the reply at {reply} is still being written, and is left for the next call."
-            if os.path.lexists(reply)
-            else f"{turn}: no reply at {reply} yet."
-            for turn, _, reply in turn_files
-        ]
-
     def has_other_reply(self, turn_files: TurnFiles, stored: str) -> bool:
         """Whether the reply in place is not the one that was taken, and `stored` without secrets."""
         if is_link(self.folder) or not os.path.lexists(turn_files.reply):
@@ -139,6 +130,13 @@ class TurnsFolder:
             return move_aside(path, label, first="-1")
         except OSError as error:
             raise BadFile(f"{name_of(path)} can't be moved aside ({error_text(error)}).") from None
+
+
+def missing_reply(turn: str, reply: str) -> str:
+    """The sentence for a turn whose reply, at that path, was not taken."""
+    if os.path.lexists(reply):
+        return f"{turn}: the reply at {reply} is still being written, and is left for the next call."
+    return f"{turn}: no reply at {reply} yet."
 
 
 def wait_for_replies(files_due: Iterable[TurnFiles], seconds: float) -> None:

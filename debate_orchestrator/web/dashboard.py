@@ -35,7 +35,7 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, debate_list, pages, reviewing
+from debate_orchestrator.web import blocks, debate_list, pages, reviewing, tournaments
 from debate_orchestrator.web.debate_form import PreparedDebate, expected_cost, form_values, prepare, spec_label
 from debate_orchestrator.web.guard import (
     DASHBOARD,
@@ -52,7 +52,6 @@ from debate_orchestrator.web.pages import go_to, html_response, in_thread, stand
 from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import ServedDebates, consent_already_given, must_be_among
 from debate_orchestrator.web.seats import Seats
-from debate_orchestrator.web.tournaments import Tournaments
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
@@ -298,7 +297,7 @@ def _confirmation(prepared: PreparedDebate, risks: tuple[Risk, ...], form_data: 
         "sides": {side: format.name_of(side) for side in format.sides},
         "names": {seat: format.name_of(seat) for seat in prepared.settings.cast},
         "who": spec_label,
-        "derives": prepared.derives,
+        "derives": not prepared.settings.positions,
         "rehearsal": prepared.rehearsal,
         "left_out": rapporteur_note(prepared.settings, format),
         "expected": expected_cost(prepared),
@@ -336,7 +335,7 @@ def create_app(tokens: AccessTokens, hosts: Iterable[str], served_debates: Serve
     their ports; `served_debates` are ended with it."""
     served_debates = served_debates or ServedDebates()
     dashboard, seats = Dashboard(tokens, served_debates), Seats(tokens, served_debates)
-    reviews, tournaments = Reviews(tokens), Tournaments()
+    reviews = Reviews(tokens)
     dashboard_routes = [
         Route("/", dashboard.debates),
         Route("/new", dashboard.new, methods=["GET", "POST"]),

@@ -172,11 +172,6 @@ class PreparedDebate(NamedTuple):
     positions_by: str
     """The model that is called for the positions when it starts, or when the real debate of a rehearsal does."""
 
-    @property
-    def derives(self) -> bool:
-        """Whether a model is to derive the positions when it starts."""
-        return not self.settings.positions
-
 
 def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate:
     """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""

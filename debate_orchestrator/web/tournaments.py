@@ -274,34 +274,35 @@ def _file_name(folder: str, row_id: str) -> str | None:
     return name if path and debate_id(path, os.path.join(folder, DEBATES)) == row_id else None
 
 
-class Tournaments:
-    """The views of tournaments. A folder may come from someone else: its figures are shown, and the page in it is
-    not shown but made again."""
+# The views: a folder may come from someone else, so its figures are shown, and the page in it is not, but made again.
 
-    async def list_tournaments(self, request: Request) -> Response:
-        return await self._page(
-            request, "tournaments.html.j2", lambda: {"found": [(name, _title(name)) for name in names()]}
-        )
 
-    async def _page(self, request: Request, template: str, values: Callable[[], dict[str, Any]]) -> Response:
-        dashboard = pages.dashboard_of(request.scope)
-        return await pages.in_thread(lambda: pages.html_response(template, dashboard=dashboard, **values()))
+async def list_tournaments(request: Request) -> Response:
+    return await _page(request, "tournaments.html.j2", lambda: {"found": [(name, _title(name)) for name in names()]})
 
-    async def tournament(self, request: Request) -> Response:
-        """The leaderboard and the debates that the filters choose."""
-        folder = _folder(request)
-        filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
-        here = {"here": pages.address_of(request), "name": folder}
-        return await self._page(request, "tournament.html.j2", lambda: here | _values(folder, filters))
 
-    async def debate(self, request: Request) -> Response:
-        """The report of one of its debates."""
-        path = _journal(_folder(request), request.path_params["debate"].removesuffix(".html"))
-        if path is None:
-            raise HTTPException(404)
-        return await pages.report(path)
+async def _page(request: Request, template: str, values: Callable[[], dict[str, Any]]) -> Response:
+    dashboard = pages.dashboard_of(request.scope)
+    return await pages.in_thread(lambda: pages.html_response(template, dashboard=dashboard, **values()))
 
-    async def report(self, request: Request) -> Response:
-        """The page that `debate tournament report` writes, without its plots. A rating can take half a minute."""
-        folder = _folder(request)
-        return await pages.standalone_page(lambda: _report(folder))
+
+async def tournament(request: Request) -> Response:
+    """The leaderboard and the debates that the filters choose."""
+    folder = _folder(request)
+    filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
+    here = {"here": pages.address_of(request), "name": folder}
+    return await _page(request, "tournament.html.j2", lambda: here | _values(folder, filters))
+
+
+async def debate(request: Request) -> Response:
+    """The report of one of its debates."""
+    path = _journal(_folder(request), request.path_params["debate"].removesuffix(".html"))
+    if path is None:
+        raise HTTPException(404)
+    return await pages.report(path)
+
+
+async def report(request: Request) -> Response:
+    """The page that `debate tournament report` writes, without its plots. A rating can take half a minute."""
+    folder = _folder(request)
+    return await pages.standalone_page(lambda: _report(folder))
