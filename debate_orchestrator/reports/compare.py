@@ -114,19 +114,22 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
 
 def sections(comparison: Comparison) -> list[Section]:
     """The comparison as the sections of a report for people, without those that have nothing to say."""
-    tables = (
-        ("Recommendations", comparison.recommendations),
-        ("Runs", comparison.runs),
-        ("Verdicts", comparison.verdicts),
-        ("Rounds", comparison.rounds),
-        ("Judges", comparison.judges),
-        ("Calls and Cost", comparison.costs),
-    )
-    made = [Section(title, (Passage(table=table.phrases()),)) for title, table in tables if table]
-    lists = [("Disputed Claims", _items(comparison.dissent)), ("Unresolved Questions", _items(comparison.questions))]
-    if comparison.differences:
-        lists.insert(0, ("Where They Differ", [*map(escaped, comparison.differences)]))
-    return [*made, *(Section(title, (Passage(items=items),)) for title, items in lists)]
+    passages = {
+        "Recommendations": _table(comparison.recommendations),
+        "Runs": _table(comparison.runs),
+        "Verdicts": _table(comparison.verdicts),
+        "Rounds": _table(comparison.rounds),
+        "Where They Differ": Passage(items=[*map(escaped, comparison.differences)]),
+        "Judges": _table(comparison.judges),
+        "Disputed Claims": Passage(items=_items(comparison.dissent)),
+        "Unresolved Questions": Passage(items=_items(comparison.questions)),
+        "Calls and Cost": _table(comparison.costs),
+    }
+    return [Section(title, (passage,)) for title, passage in passages.items() if not passage.is_empty]
+
+
+def _table(table: PlainTable | None) -> Passage:
+    return Passage(table=table.phrases() if table else None)
 
 
 def _items(claims: Sequence[ComparedClaim]) -> list[Phrase]:
