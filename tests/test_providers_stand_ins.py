@@ -24,7 +24,7 @@ from speakers import Speaker, begun, driven, take_turns
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.decision import why_no_winner
-from debate_orchestrator.core.events import Noted, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Noted, Opened, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
@@ -73,10 +73,9 @@ def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness:
     """Every turn is settled at the first attempt, in the shape asked for, and nothing converges or is conceded."""
     debate = rehearsed(tmp_path / "j", judges, rounds=rounds, strictness=strictness)
 
-    assert debate.complete
+    assert debate.complete and len(tally.results(debate)) == rounds
     assert not any(map(debate.rejected_replies, debate.turns)) and costs_of(debate).lines == ()
     assert {type(one) for one in debate.replies.values()} == {Spoke, StructuredReplyGiven}
-    assert len(tally.results(debate)) == rounds
     assert tally.conceding_side(debate) is None
     assert not any(tally.had_intervention(debate, n) for n in range(1, rounds + 1))
 
@@ -150,16 +149,22 @@ def recording(tmp_path: Path) -> Path:
     return tmp_path / "recorded"
 
 
+def replayed(recording: Path, journal_path: Path, opened: Opened) -> DebateState:
+    """A debate opened so, in which the replies of every seat are those of a recording."""
+    with JournalWriter.create(journal_path, opened) as journal:
+        debate, seat = fold(journal.events), f"replay:{recording}"
+        cast = {"a": (seat,), "b": (seat,), "judge": (seat,) * len(debate.judges)}
+        current = CurrentState(replace(debate, cast=cast))
+        return asyncio.run(take_turns(journal, current, make_providers(current)))
+
+
 def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
     """A debate replayed into another journal has the same answers, turn by turn, and a rehearsal is one again."""
     rehearsed(tmp_path / "rehearsed", judges=2)
     names, why = ("rehearsed", "rehearsed-again"), "only stand-ins judged"
     for path, reason in ((recording, ""), *[(tmp_path / name, why) for name in names]):
-        recorded, seat = fold(read(path).events), f"replay:{path}"
-        with JournalWriter.create(tmp_path / f"{path.name}-again", recorded.opened) as journal:
-            again = replace(fold(journal.events), cast={"a": (seat,), "b": (seat,), "judge": (seat, seat)})
-            current = CurrentState(again)
-            again = asyncio.run(take_turns(journal, current, make_providers(current)))
+        recorded = fold(read(path).events)
+        again = replayed(path, tmp_path / f"{path.name}-again", recorded.opened)
 
         assert again.complete and why_no_winner(again) == reason
         assert not any("Reassigned" in note.text for note in provenance_notes(again))
@@ -176,10 +181,7 @@ def test_a_mirrored_ballot_is_replayed_for_the_side_that_it_meant(tmp_path: Path
             recorded = driven(journal, Speaker())
         assert recorded.mirror.order_only is order_only
         opened = recorded.opened.model_copy(update={"mirror_order_only": not order_only})
-        with JournalWriter.create(tmp_path / f"again{n}", opened) as journal:
-            seats = dict.fromkeys(("a", "b", "judge"), (f"replay:{path}",))
-            current = CurrentState(replace(fold(journal.events), cast=seats))
-            again = asyncio.run(take_turns(journal, current, make_providers(current)))
+        again = replayed(path, tmp_path / f"again{n}", opened)
         ((vote,), (expected,)) = (tally.final_votes(debate) for debate in (again, recorded))
         assert (vote.original, vote.mirrored) == (expected.original, expected.mirrored) and vote.mirrored is not None
         assert tally.totals(again) == tally.totals(recorded)

@@ -95,7 +95,7 @@ async def propose(
 
     def must_be_within_budget() -> None:
         spent = sum(map(_capped_cost, (*state.progress.paid, *paid_replies)))
-        check_max_cost(limits.max_cost, lambda: spent, work, provider.name, expected_cost, limits.hint)
+        check_max_cost(limits.max_cost, lambda: spent, work, provider.name, expected_cost, "")
 
     def keep(reply: Reply) -> None:
         update = {
@@ -117,8 +117,7 @@ async def propose(
                     summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
                     raise ProviderFailed([*map(without_hint, error.problems), summary]) from error
     except ExternalError as error:
-        hint = limits.hint if limits.hint not in "".join(error.problems) else ""
-        ending = [*billed_calls_sentence(paid_replies[paid_before:]), hint]
+        ending = [*billed_calls_sentence(paid_replies[paid_before:]), limits.hint]
         raise type(error)([*error.problems, *filter(None, ending)]) from error
     finally:
         try:
