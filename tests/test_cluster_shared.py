@@ -263,22 +263,25 @@ def test_a_silent_connection(postgres_server: Postgres, database: str, monkeypat
 
 def test_calls_in_flight_of_workers(postgres_server: Postgres, database: str, here: Path) -> None:
     """A run counts the calls under way of all workers. Those that a dead worker has left are under way no more once
-    another takes their debate over, and stay paid for as expected."""
+    another takes their debate over, and stay paid for as expected. A row that is of no debate of the tournament counts
+    for nothing."""
 
-    async def play() -> list[tuple[int, int, float]]:
+    async def play() -> list[tuple[int, int, float, int]]:
         rows = []
         async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
             run = Coordinator(stored, small_tournaments.tournament(topics=1))
             await run.upload()
-            for debate_id in ("d", "e"):
+            for debate_id in ("no debate of it", run.tournament.schedule[0].id):
                 await begun(ClusterBudget(stored, run.id), debate_id)
+                insert = "INSERT INTO journals (tournament, debate, status) VALUES (%(id)s, %(debate)s, 'complete')"
+                await stored.execute(insert, id=run.id, debate=debate_id)
             for _ in range(2):
                 await run._read_progress()
-                rows.append((run.numbers.in_flight, run.numbers.calls, run.numbers.usd))
-                await stored.rows(_TAKE_OVER, tournament=run.id, debate="d")
+                rows.append((run.numbers.in_flight, run.numbers.calls, run.numbers.usd, run.numbers.complete))
+                await stored.rows(_TAKE_OVER, tournament=run.id, debate=debate_id)
         return rows
 
-    assert asyncio.run(play()) == [(2, 0, 2 * PRICE), (1, 0, 2 * PRICE)]
+    assert asyncio.run(play()) == [(2, 0, 2 * PRICE, 1), (1, 0, 2 * PRICE, 1)]
 
 
 NEVER_WRITTEN = {
@@ -303,40 +306,23 @@ def test_rows_that_could_not_be_read(postgres_server: Postgres, database: str) -
     asyncio.run(play())
 
 
-def test_a_debate_of_another_tournament(postgres_server: Postgres, database: str, here: Path) -> None:
-    """A row that is of no debate of the tournament counts for nothing."""
-
-    async def play() -> Coordinator:
-        async with open_database(postgres_server.url(database), print) as stored:
-            run = Coordinator(stored, small_tournaments.tournament(topics=1))
-            await run.upload()
-            for debate_id in (run.tournament.schedule[0].id, "no debate of it"):
-                insert = "INSERT INTO journals (tournament, debate, status) VALUES (%(id)s, %(debate)s, 'complete')"
-                await stored.execute(insert, id=run.id, debate=debate_id)
-            await run._read_progress()
-            return run
-
-    run = asyncio.run(play())
-    assert run.statuses.keys() == {run.tournament.schedule[0].id} and run.numbers.complete == 1
-
-
 def test_rounding_leaves_no_debt(postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is spent is never less than nothing, in whatever order calls begin and end."""
+    """What is spent is never less than nothing, in whatever order calls begin and end. A call that the database refuses
+    keeps back no other that is counted with it."""
+    expected = [0.1, 0.4, 0.2, -1.0]
+    monkeypatch.setattr(shared, "cost_before_call", lambda spec, brief: expected.pop(0))
 
-    async def play() -> float:
+    async def play() -> list[Any]:
         async with tournament(postgres_server.url(database), 10) as stored:
-            budget, providers = ClusterBudget(stored, "t"), []
-            for dollars in (0.1, 0.4, 0.2):
-                monkeypatch.setattr(shared, "cost_before_call", lambda spec, brief, dollars=dollars: dollars)
-                providers.append(await begun(budget))
-            for provider in providers:
+            budget = ClusterBudget(stored, "t")
+            *admitted, refused = await asyncio.gather(*(begun(budget) for _ in range(4)), return_exceptions=True)
+            for provider in admitted:
+                assert isinstance(provider, BudgetedProvider)
                 provider.release(made("t"))
                 await ended(budget)
-            spent = (await counted(stored))[0]
-            assert isinstance(spent, float)
-            return spent
+            return [type(refused), *await counted(stored)]
 
-    assert 0.1 + 0.4 + 0.2 - 0.1 - 0.4 - 0.2 < 0 and asyncio.run(play()) == 0
+    assert 0.1 + 0.4 + 0.2 - 0.1 - 0.4 - 0.2 < 0 and asyncio.run(play()) == [BadFile, 0.0, 0, 0, 0]
 
 
 def test_a_worker_that_was_cut_off_leaves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:

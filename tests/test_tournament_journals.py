@@ -31,9 +31,14 @@ from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.util.errors import BadFile
 
 
+@pytest.fixture(autouse=True)
+def x(here: Path) -> None:
+    """A folder of journals."""
+    Path("x").mkdir()
+
+
 def test_who_spoke_first_is_said_of_turns_alone(here: Path) -> None:
     """In a format in which both sides speak at once neither is first."""
-    Path("x").mkdir()
     write_journal(Path("x/1.journal.jsonl"), scripted_debates.events("question"))
     write_journal(Path("x/2.journal.jsonl"), play_events(rounds=1))
     assert [row.first for row in read_rows("x").debates] == [None, "pro"]
@@ -44,7 +49,6 @@ def test_a_format_that_decides_otherwise_than_by_final_votes_is_noted(here: Path
     opened, *others = play_events(rounds=1)
     formats = [opened.format.model_copy(update={"decided_by": by}) for by in ("votes", "swing")]
     plain, swing = (opened.model_copy(update={"format": made, "nonce": made.decided_by * 4}) for made in formats)
-    Path("x").mkdir()
     for name, events in (
         ("1", [plain, *others]),
         ("2", [swing, *others]),
@@ -64,7 +68,6 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
     *spoken, ballot, record = play_events(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
     given_away = [*spoken, Reassigned(seat="a", specs=("four",)), Reassigned(seat="judge", specs=("five",))]
     taken_over = [_by("four", event) if event.turn_id == "2.rebuttal.a" else event for event in spoken[1:]]
-    Path("x").mkdir()
     write_journal(Path("x/1.journal.jsonl"), [*given_away, _by("five", ballot), _by("five", record)])
     other = spoken[0].model_copy(update={"nonce": "f" * 16})  # another debate, and no copy of the first
     write_journal(Path("x/2.journal.jsonl"), [other, *taken_over, ballot, record])
@@ -87,7 +90,6 @@ def test_a_seat_counts_for_those_who_took_its_turns(here: Path) -> None:
 def test_the_rejudging_of_a_debate_without_a_judge_decides_it(here: Path) -> None:
     """A conversation counts with the votes of its first re-judging, which a note says; later ones are repeats, and
     those of stand-ins count nowhere."""
-    Path("x").mkdir()
     first = opened_event(rounds=1, cast={"a": ("one",), "b": ("two",)})
     opened = first.model_copy(update={"format": loader.load("conversation")})
     speeches = [_by(spec, event) for spec, event in zip(("one", "two"), _speeches(opened), strict=True)]
@@ -161,7 +163,6 @@ def test_journals_of_one_name_are_debates_of_their_own(debate: Run, here: Path) 
 def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
     """A journal that says that it judges a debate again counts as that only if it has its speeches and is complete; of
     each other a note says why it is left out."""
-    Path("x").mkdir()
     events = play_events(rounds=1, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
     write_journal(Path("x/1.journal.jsonl"), events)
     again = Path("x/again.journal.jsonl")
@@ -264,7 +265,6 @@ def test_no_journal_is_passed_over(here: Path) -> None:
 def test_a_debate_that_is_added_takes_no_name_over(here: Path) -> None:
     """A program that was replaced by another judge keeps its name when a later debate has one of the same name.
     The note on such numbers names no program that the tournament names."""
-    Path("x").mkdir()
     cast = {"a": ("one",), "b": ("two",), "judge": ("command:bot --b",)}
     *spoken, ballot, record = play_events(rounds=2, cast=cast)
     spoken = [_by("command:bot --b", event) if "judge" in getattr(event, "turn_id", "") else event for event in spoken]
@@ -287,7 +287,6 @@ def test_a_debate_that_is_added_takes_no_name_over(here: Path) -> None:
 def test_a_vote_whose_second_ballot_is_by_another_model(here: Path) -> None:
     """It is one vote, of the model of the first ballot: its points are the mean of both, as in the debate's report. Of
     a vote that lacks one of its two ballots, first or second, a note says that it is left out."""
-    Path("x").mkdir()
     criteria = scripted_debates.shipped_format("panel").rubric.criteria
     first, second = "final.verdict.judge", "final.verdict.judge.mirrored"
     script = {

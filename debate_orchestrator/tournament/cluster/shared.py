@@ -249,13 +249,17 @@ class ClusterBudget:
         return future
 
     async def _count_waiting(self) -> None:
-        while waiting := list(self._waiting):
-            works = [work for work, _ in waiting]
+        at_once: int | None = None
+        while waiting := self._waiting[:at_once]:
             outcomes: list[Exception | None]
             try:
+                works = [work for work, _ in waiting]
                 outcomes = await self._database.retried_until_reached(partial(self._counted, works))
             except Exception as error:
-                outcomes = [error] * len(waiting)
+                if len(waiting) > 1:
+                    at_once = 1  # what is refused keeps back nothing else
+                    continue
+                outcomes = [error]
             del self._waiting[: len(waiting)]
             for (_, future), outcome in zip(waiting, outcomes, strict=True):
                 if future.done():  # its debate was cancelled; the end of its call waits too
