@@ -114,8 +114,9 @@ def test_nothing_is_written_over(debate: Run, flags: tuple[str, ...], there: str
     assert Path("notes.journal.jsonl").read_bytes() == b""
 
 
-def test_a_format_of_its_own(debate: Run, here: Path) -> None:
-    """A format given by its path brings prompts along: it is neither read nor tried out without consent."""
+def test_a_format_of_its_own(debate: Run, here: Path, outside: Path) -> None:
+    """A format given by its path brings prompts along: it is neither read nor tried out without consent. One message
+    names every such thing, in the machine's form too."""
     write_format(here / "town")
     answers("format: ./town\ncast: rehearse\n")
     refused = debate("run", "--answers", "a.yaml")
@@ -125,9 +126,6 @@ def test_a_format_of_its_own(debate: Run, here: Path) -> None:
     assert str(here / "town") in refused.err and "--trust" in refused.err
     assert trusted.code == 0, trusted.err
 
-
-def test_everything_is_named_at_once(debate: Run, outside: Path) -> None:
-    """One message names every such thing, in the machine's form too."""
     answers(
         f"context: [{outside}/private.md]\noutput: {outside}/r.md\n"
         'cast: {a: "command:one -x", b: "openai:m@https://elsewhere.example/v1", judge: ["command:two", ollama:q]}\n'

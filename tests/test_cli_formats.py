@@ -48,13 +48,21 @@ def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:
 
 
 def test_its_mistakes_are_reported(debate: Run, here: Path) -> None:
-    """What is wrong is reported line by line, with exit code 2, and for programs in the JSON."""
+    """What is wrong is reported line by line, with exit code 2, and for programs in the JSON. No debate is opened by a
+    format with a mistake; that and all other mistakes are reported at once."""
     write_format(here / "mine", format_yaml=FORMAT.replace("title: Small", "titel: Small"), vote_md_j2="{{ crteria }}")
     ran = debate("formats", "./mine", "--json")
     places = [one.split(": ")[0] for one in ran.json["complaints"]]
     assert (ran.code, ran.json["status"]) == (2, "error")
     assert places == ["./mine/format.yaml:2", "./mine/format.yaml:2", "./mine/vote.md.j2:1"]
     assert "debate: ./mine/format.yaml:2: titel: 'titel' is not a key here" in debate("formats", "./mine").err
+
+    write_format(here / "other", speech_md_j2="{{ othr }}")
+    ran = debate("open", "--format", "./other", *SETUP, "--rounds", "99")
+    assert ran.code == 2
+    assert "./other/speech.md.j2:1: no brief provides the name 'othr'" in ran.err
+    assert "rounds: 99 is not" in ran.err
+    assert not Path("r.journal.jsonl").exists()
 
 
 # Copying
@@ -77,16 +85,6 @@ def test_a_copy_is_made_and_checked(debate: Run, here: Path) -> None:
 
 
 # Debating
-
-
-def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) -> None:
-    """Nothing is opened by a format with a mistake; that and all other mistakes are reported at once."""
-    write_format(here / "mine", speech_md_j2="{{ othr }}")
-    ran = debate("open", "--format", "./mine", *SETUP, "--rounds", "99")
-    assert ran.code == 2
-    assert "./mine/speech.md.j2:1: no brief provides the name 'othr'" in ran.err
-    assert "rounds: 99 is not" in ran.err
-    assert not Path("r.journal.jsonl").exists()
 
 
 def test_a_format_is_made_of_its_own_files(debate: Run, here: Path) -> None:

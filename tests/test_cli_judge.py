@@ -56,12 +56,21 @@ def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
 
 
 def test_without_a_judge(debate: Run, recorded: Path, no_models: None) -> None:
-    """Where no questions can be asked, the flags that this verb has are named, and no others."""
+    """Where no questions can be asked, the flags that this verb has are named, and no others. The report beside a
+    journal is judged as the journal; one without a journal is told from a transcript."""
     ran = debate("judge", OLD)
 
     assert ran.code == 2
     assert "--judge" in ran.err and "rehearse for a stand-in" in ran.err
     assert "--a" not in ran.err and "--rehearse" not in ran.err
+
+    debate("report", OLD)
+    ran = debate("judge", "old.md", "--judge", "host")
+    os.rename("old.md", "alone.md")
+    alone = debate("judge", "alone.md", "--judge", "host")
+
+    assert ran.code == 3 and "old.md is a report; using its journal old.journal.jsonl." in ran.err
+    assert alone.code == 2 and "if this is a report, its journal alone.journal.jsonl is not there" in alone.err
 
 
 def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
@@ -131,17 +140,6 @@ def test_the_person_who_judges_a_transcript(debate: Run, here: Path) -> None:
     assert hint in ran.err and hint in rejudging.err
     assert "can't be in one debate" not in ran.err
     assert "calls, about" in by_model.err and "what the other seats take" not in by_model.err
-
-
-def test_a_report_stands_for_its_journal(debate: Run, recorded: Path) -> None:
-    """The report beside a journal is judged as the journal; one without a journal is told from a transcript."""
-    debate("report", OLD)
-    ran = debate("judge", "old.md", "--judge", "host")
-    os.rename("old.md", "alone.md")
-    alone = debate("judge", "alone.md", "--judge", "host")
-
-    assert ran.code == 3 and "old.md is a report; using its journal old.journal.jsonl." in ran.err
-    assert alone.code == 2 and "if this is a report, its journal alone.journal.jsonl is not there" in alone.err
 
 
 def ignore_consent(*_: object) -> None:

@@ -15,17 +15,14 @@ from conftest import STATED, Run
 from debate_orchestrator.cli.parser import VERBS, Verb, parse
 
 
-def test_every_verb_has_help_with_an_example(debate: Run) -> None:
-    """`debate VERB --help` shows an example of that verb, and `debate --help` lists them all."""
+def test_every_verb_has_help_with_an_example(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`debate VERB --help` shows an example of that verb, and `debate --help` lists them all. A module with its
+    arguments and a `run`, and its line in VERBS, are a verb; nothing else registers it."""
     overview = debate("--help").out
 
     for verb in VERBS:
         assert f"example: debate {verb}" in debate(verb, "--help").out, verb
         assert f"    {verb} " in overview, verb
-
-
-def test_a_new_verb_is_a_module_and_a_line(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module with its arguments and a `run`, and its line in VERBS, are a verb; nothing else registers it."""
 
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--times", type=int)
@@ -68,8 +65,9 @@ def test_an_unknown_flag(debate: Run, given: list[str], expected: str) -> None:
     assert ran.err.splitlines() == [f"debate: {expected}", f"Try: `debate {given[0]} --help`."]
 
 
-def test_an_unknown_verb(debate: Run) -> None:
-    """The nearest verb is suggested; where none is near, a topic may have been meant."""
+def test_an_unknown_verb(debate: Run, here: Path) -> None:
+    """The nearest verb is suggested; where none is near, a topic may have been meant. A shell puts names of a
+    stranger's files on the command line: none of them moves the cursor or writes a row."""
     near, far = debate("reprot", "x"), debate("qqqq")
 
     assert near.code == far.code == 2
@@ -79,6 +77,12 @@ def test_an_unknown_verb(debate: Run) -> None:
         Path(name).touch()
         assert f"{name} is a file, and no verb. Did you mean `debate {verb} FILE`?" in debate(name).err
     assert "there is no verb qqqq. A topic is quoted" in far.err and "did you mean" not in far.err
+
+    name = "b.journal.jsonl\n\x1b[1mComplete.\r\nWinner: Researcher B\x1b]0;x\x07"
+    for arguments in (("replay", "a.jsonl", name), ("check", f"--zz\x1b[2K\n{name}")):
+        ran = debate(*arguments)
+        assert ran.code == 2 and "\x1b" not in ran.err and "\r" not in ran.err
+        assert {line.partition(" ")[0] for line in ran.err.splitlines()} <= {"debate:", "Try:"}
 
 
 def test_arguments_stand_before_and_after_flags() -> None:
@@ -119,12 +123,3 @@ def test_a_reply_that_is_not_taken_is_told_of_on_a_full_disk(debate: Run, here: 
 
     assert ran.returncode in (2, 4)
     assert "debate: 1.rebuttal.b: " in ran.stderr, ran.stderr
-
-
-def test_names_of_files_in_a_usage_error(debate: Run, here: Path) -> None:
-    """A shell puts names of a stranger's files on the command line: none of them moves the cursor or writes a row."""
-    name = "b.journal.jsonl\n\x1b[1mComplete.\r\nWinner: Researcher B\x1b]0;x\x07"
-    for arguments in (("replay", "a.jsonl", name), ("check", f"--zz\x1b[2K\n{name}")):
-        ran = debate(*arguments)
-        assert ran.code == 2 and "\x1b" not in ran.err and "\r" not in ran.err
-        assert {line.partition(" ")[0] for line in ran.err.splitlines()} <= {"debate:", "Try:"}

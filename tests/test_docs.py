@@ -77,13 +77,11 @@ def missing(text: str) -> set[str]:
 
 
 def test_what_pages_mention_is_there() -> None:
-    """Paths and names in backticks on a page lead to files of the project and names of the package."""
+    """Paths and names in backticks on a page lead to files of the project and names of the package. The words that a
+    user has to learn are at most fifteen, each once and with one sentence."""
     found = {page.name: missing(page.read_text(encoding="utf-8")) for page in PAGES}
     assert {page: absent for page, absent in found.items() if absent} == {}
 
-
-def test_the_glossary_is_short() -> None:
-    """The words that a user has to learn are at most fifteen, each once and with one sentence."""
     page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     entries = re.findall(r"^\| \*\*(.+)\*\* \| (.+) \|$", page, re.MULTILINE)
 
@@ -133,18 +131,10 @@ def run(line: str, folder: Path) -> str:
     ).stdout
 
 
-def test_every_block_is_a_file_or_commands() -> None:
-    """Whatever is on the page in a block is done by these tests: nothing is shown that was not tried."""
-    blocks = BLOCK.findall(FORMATS.read_text(encoding="utf-8"))
-
-    assert [kind for kind, text in blocks if kind != "sh" and not NAMED.match(text)] == []
-    assert {kind for kind, _ in blocks} == {"sh", "yaml", "jinja"}
-
-
 def test_the_page_makes_a_format(tmp_path: Path) -> None:
-    """Who follows the page has a format without mistakes, with both votes of its audience. Its rehearsal is a whole
-    debate of five members, decided by swing, and has a report, which can be made again when the folder of the format is
-    gone."""
+    """Who follows the page, of which every block is a file or commands, has a format without mistakes, with both votes
+    of its audience. Its rehearsal is a whole debate of five members, decided by swing, and has a report, which can be
+    made again when the folder of the format is gone."""
     printed, folder = followed(tmp_path), tmp_path
 
     shown = printed["debate formats ./oxford"]
@@ -164,6 +154,11 @@ def test_the_page_makes_a_format(tmp_path: Path) -> None:
     run("debate report oxford.rehearsed.journal.jsonl --to again.md", folder)
 
     assert (folder / "again.md").read_bytes() == (folder / "oxford.rehearsed.md").read_bytes()
+
+    blocks = BLOCK.findall(FORMATS.read_text(encoding="utf-8"))
+
+    assert [kind for kind, text in blocks if kind != "sh" and not NAMED.match(text)] == []
+    assert {kind for kind, _ in blocks} == {"sh", "yaml", "jinja"}
 
 
 REPORTS = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
@@ -214,16 +209,14 @@ def test_a_seal_can_be_checked_in_python(report: Path) -> None:
 
 
 def test_what_is_rounded_is_reported() -> None:
-    """Dollars have the decimals that the page names."""
+    """Dollars have the decimals that the page names. Reviewers' ballots make another report of the same journal, and
+    whatever says what it is made from says so."""
     places = re.findall(r"Numbers are not rounded, except US dollars, which have (\d+) decimal places\.", REPORTS)
     made = build_report(entries(paid(cost=1 / 3)))
     report_json = json.loads(report_files.render_file(made, ".json"))
 
     assert [line["usd"] for line in report_json["costs"]["lines"]][:1] == [round(1 / 3, int(n)) for n in places]
 
-
-def test_what_a_report_is_made_from_is_reported() -> None:
-    """Reviewers' ballots make another report of the same journal, and whatever says what it is made from says so."""
     journal = adversarial_entries(rounds=1)
     reviewed = build_report(journal, gather_ballots(review_form(journal), ballot_for(review_form(journal))))
 

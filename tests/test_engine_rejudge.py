@@ -133,21 +133,9 @@ def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judg
     assert len([turn for turn in put if turn.startswith("1.verdict")]) == len(judges)
 
 
-def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
-    """The brief of each ballot holds the speeches up to then, no later one, and nothing of the earlier ballots."""
-    events = play_events(
-        script_of(_1_verdict_judge=scripted_replies.ballot(3, 9, rounds=2, justification="OLD BALLOT")), rounds=2
-    )
-    _, speaker = again(tmp_path, events)
-    texts = {one.turn_id: "".join(part for message in one.messages for part in message.parts) for one in speaker.briefs}
-    assert "says in 1.rebuttal.b" in texts["1.verdict.judge"]
-    assert "says in 2.constructive.a" not in texts["1.verdict.judge"]
-    assert "says in 2.rebuttal.b" in texts["2.verdict.judge"]
-    assert not [turn for turn, text in texts.items() if "OLD BALLOT" in text]
-
-
 def test_the_course_is_kept(tmp_path: Path) -> None:
-    """An intervention of then happens again, and what the panel decided is beside the new opening."""
+    """An intervention of then happens again, and what the panel decided is beside the new opening. The brief of each
+    ballot holds the speeches up to then, no later one, and nothing of the earlier ballots."""
     events = play_events(script_of(_1_verdict_judge=scripted_replies.converging(rounds=2)), rounds=2)
     debate, _ = again(tmp_path, events)
     second = str(tmp_path / f"new{JOURNAL}")
@@ -171,6 +159,16 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
     ]
     assert [(one.digest, one.speeches_digest) for one in (earlier_debate, later)] == [(root, root), (head, root)]
     assert (later.judges, later.source, later.speakers) == (NEW, f"new{JOURNAL}", {"a": "host", "b": "host"})
+
+    events = play_events(
+        script_of(_1_verdict_judge=scripted_replies.ballot(3, 9, rounds=2, justification="OLD BALLOT")), rounds=2
+    )
+    _, speaker = again(tmp_path / "heard", events)
+    texts = {one.turn_id: "".join(part for message in one.messages for part in message.parts) for one in speaker.briefs}
+    assert "says in 1.rebuttal.b" in texts["1.verdict.judge"]
+    assert "says in 2.constructive.a" not in texts["1.verdict.judge"]
+    assert "says in 2.rebuttal.b" in texts["2.verdict.judge"]
+    assert not [turn for turn, text in texts.items() if "OLD BALLOT" in text]
 
 
 def taken_over(events: list[Event], turns: tuple[str, ...], spec: str) -> list[Event]:

@@ -73,7 +73,8 @@ def test_the_topic(above: str, topic: str | None) -> None:
 
 
 def test_rounds() -> None:
-    """Headings above the speakers' number the rounds; a note names the others."""
+    """Headings above the speakers' number the rounds; a note names the others. A line above a rule is a heading where
+    it names a side, and a word of its speech otherwise."""
     text = (
         "# T\n\n## Introduction\n\n## **Round 1: Opening**\n\n## 1. Opening\n\n### Pro\n\n1\n\n### Pro\n\n2\n\n"
         "### Con\n\n3\n\n## Round 2 of 2\n\n### Con\n\n4\n"
@@ -88,6 +89,10 @@ def test_rounds() -> None:
     assert found.notes == ("Headings that judges did not read: 'Introduction', '1. Opening'.",)
     for before, after in (("## Round One", "## Closing Remarks"), ("### Opening Statements", "### Closing Statements")):
         assert parse(f"{before}\n{PRO_CON}{after}\n{PRO_CON}", "x.md").rounds == 2
+
+    assert speeches(document("Ann (Pro)\n---\n", "Bo (Con)\n---\n")) == FOUR
+    text = document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words="Bo (Con)\n---")
+    assert "line 9: 'Bo (Con)' has text below it" in errors(text)
 
 
 @pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n")])
@@ -197,13 +202,6 @@ def test_labels_are_those_of_the_transcript(line: str) -> None:
     assert is_refused("Ann (Pro)", "Bo (Con)") == (line in ("Bo: x", "**Con:** x", "Bo (Con): x"))
     assert is_refused("Pro", "Con") == (line in ("**Con:** x", "Con: x"))
     assert is_refused("A", "B") == (line in ("**Con:** x", "#### Option (a)", "**B**", "b"))
-
-
-def test_a_heading_above_a_rule() -> None:
-    """A line above a rule is a heading where it names a side, and a word of its speech otherwise."""
-    assert speeches(document("Ann (Pro)\n---\n", "Bo (Con)\n---\n")) == FOUR
-    text = document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words="Bo (Con)\n---")
-    assert "line 9: 'Bo (Con)' has text below it" in errors(text)
 
 
 PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"

@@ -50,8 +50,9 @@ def test_the_examples_run(here: Path) -> None:
 
 
 def test_public_names_are_loaded_on_first_use() -> None:
-    """A public name loads its module; a name that is not there is an AttributeError. The imports for type checkers name
-    what is loaded on first use, and the modules that it is loaded from."""
+    """A public name loads its module; a name that is not there is an AttributeError. The imports for type checkers
+    name what is loaded on first use, and the modules that it is loaded from. Every module that the docstring names
+    is there."""
     assert all(getattr(debate_orchestrator, name) is not None for name in debate_orchestrator.__all__)
     with pytest.raises(AttributeError):
         debate_orchestrator.nothing_of_that_name  # noqa: B018
@@ -68,9 +69,6 @@ def test_public_names_are_loaded_on_first_use() -> None:
         name: f"debate_orchestrator.{module}" for name, module in debate_orchestrator._MODULE_OF_NAME.items()
     }
 
-
-def test_the_way_through_the_code() -> None:
-    """Every module that the package's docstring names is there."""
     text = debate_orchestrator.__doc__ or ""
     named = set(re.findall(r"\b(?:cli|setup|core|engine|prompting|reports)\.\w+", text))
 

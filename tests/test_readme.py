@@ -98,7 +98,8 @@ def test_the_decision_brief_is_the_demos() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    """Every relative link of a page names a file that is there, and no page names a machine's folders."""
+    """Every relative link of a page names a file that is there, and no page names a machine's folders. Every room that
+    the map names is there, and every room of the package is on the map."""
     for page in PAGES:
         targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
 
@@ -107,6 +108,15 @@ def test_links_lead_somewhere() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         assert [name for name in ("tmp", "root", "home") if f"/{name}/" in text] == [], page
+
+    development = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    block = development.partition("## The map")[2].partition("\n\n    ")[2].partition("\n\n")[0]
+    inside = [name for line in re.findall(r"^ {6}(\S.*?)  ", f"\n{block}", re.MULTILINE) for name in line.split(", ")]
+    named = {name.rstrip("/") for name in inside}
+    rooms = {path.stem for path in (ROOT / "debate_orchestrator").iterdir() if not path.name.startswith(("_", "py"))}
+
+    assert named <= rooms
+    assert rooms - named == set()
 
 
 def test_the_cost_is_the_estimate() -> None:
@@ -122,18 +132,6 @@ def test_the_cost_is_the_estimate() -> None:
     assert named is not None
     assert (int(named[1]), round(expected.seconds / 60)) == (expected.calls, int(named[2]))
     assert float(named[3]) == pytest.approx(expected.cost, abs=0.05)
-
-
-def test_the_map_is_the_tree() -> None:
-    """Every room that the map names is there, and every room of the package is on the map."""
-    page = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
-    block = page.partition("## The map")[2].partition("\n\n    ")[2].partition("\n\n")[0]
-    inside = [name for line in re.findall(r"^ {6}(\S.*?)  ", f"\n{block}", re.MULTILINE) for name in line.split(", ")]
-    named = {name.rstrip("/") for name in inside}
-    rooms = {path.stem for path in (ROOT / "debate_orchestrator").iterdir() if not path.name.startswith(("_", "py"))}
-
-    assert named <= rooms
-    assert rooms - named == set()
 
 
 def test_the_journal_can_be_checked_as_the_page_says(here: Path) -> None:

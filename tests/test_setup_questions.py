@@ -118,7 +118,7 @@ class TestTopic:
 class TestPositions:
     def test_own_positions_are_verbatim_and_confirmed(self, setup_questions: SetupQuestions) -> None:
         """Positions of the user's own are taken as they are, and still confirmed. So is a pair of which a derived one
-        is replaced."""
+        is replaced. A pair that the user refused is not offered again."""
         own = (("positions", "own"), ("position_a", "Tabs  *rule*"), ("position_b", "No!"))
         state = said(setup_questions, SetupState(), *TO_POSITIONS, *own)
 
@@ -130,8 +130,6 @@ class TestPositions:
         assert state.answers["positions"] == {"a": "Tabs are better.", "b": "Spaces are better."}
         assert question(setup_questions, state).key == "positions_ok"
 
-    def test_refused_pairs_are_told_to_the_moderator(self, setup_questions: SetupQuestions) -> None:
-        """A pair that the user refused is not offered again."""
         state = said(setup_questions, SetupState(), *TO_ROUNDS[:-1], ("positions_ok", "no"), ("positions", "auto"))
         now = setup_questions.next(state)
 
@@ -153,12 +151,18 @@ class TestRounds:
 
 class TestRefusals:
     def test_empty_and_automatic_answers(self, setup_questions: SetupQuestions) -> None:
-        """An answer that was not given is refused, never assumed."""
+        """An answer that was not given is refused, never assumed. A misspelt key is told the one that was meant, and
+        any other the keys there are."""
         state = said(setup_questions, SetupState(), *TO_ROUNDS)
         for key in ("topic", "rounds", "strictness", "output", "position_a"):
             for answer in ("", "  ", "null", "No response", "undefined", "[]", "auto-selected"):
                 with pytest.raises(BadSettings, match="not an answer that a person gave"):
                     setup_questions.answer(state, key, answer)
+
+        with pytest.raises(BadSettings, match="Did you mean 'topic'"):
+            setup_questions.answer(SetupState(), "topik", "x")
+        with pytest.raises(BadSettings, match="The questions are topic, framing, topic_ok"):
+            setup_questions.answer(SetupState(), "zzz", "x")
 
     @pytest.mark.parametrize("key", ["topic_ok", "framing", "positions_ok", "insist"])
     def test_confirmations_before_their_question(self, setup_questions: SetupQuestions, key: str) -> None:
@@ -195,13 +199,6 @@ class TestRefusals:
         """A topic or position without visible characters, longer than a sentence or a bare number is refused."""
         with pytest.raises(BadSettings, match=f"{key}: "):
             setup_questions.answer(SetupState(), key, text)
-
-    def test_unknown_keys(self, setup_questions: SetupQuestions) -> None:
-        """A misspelt key is told the one that was meant, and any other the keys there are."""
-        with pytest.raises(BadSettings, match="Did you mean 'topic'"):
-            setup_questions.answer(SetupState(), "topik", "x")
-        with pytest.raises(BadSettings, match="The questions are topic, framing, topic_ok"):
-            setup_questions.answer(SetupState(), "zzz", "x")
 
     @pytest.mark.parametrize(
         "work",

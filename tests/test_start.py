@@ -43,7 +43,7 @@ def settled(**given: Any) -> Settings:
 def test_the_setup_is_what_was_answered() -> None:
     """Topic, positions and the rest are taken word for word, with where each came from. The resolved format, the
     digests of the templates and the versions are in the first event. Positions that are still to be derived can't be
-    opened."""
+    opened. No two debates have the same nonce, which is 16 hexadecimal digits."""
     given = settled(
         rounds=2, strictness="lenient", first="b", feedback=False, max_cost=2, cast={"judge": ["host", "host"]}
     )
@@ -58,9 +58,6 @@ def test_the_setup_is_what_was_answered() -> None:
     with pytest.raises(BadSettings, match="positions: they are not derived yet"):
         start.make_opened(settled(positions="auto"))
 
-
-def test_chance_is_drawn_once_for_each_debate() -> None:
-    """No two debates have the same nonce, which is 16 hexadecimal digits, and folding draws nothing."""
     drawn = [start.make_opened(settled()) for _ in range(8)]
     assert len({one.nonce for one in drawn}) == len({one.seed for one in drawn}) == 8
     assert {len(one.nonce) for one in drawn} == {16}

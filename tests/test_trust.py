@@ -348,8 +348,9 @@ def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -
 
 
 def test_a_question_is_not_asked_in_a_strangers_words(debate: Run, here: Path) -> None:
-    """`ask` reads no format from a path that the user has not agreed to: it asks as the usual format does, and says
-    so. Once agreed to, that format is gone by."""
+    """`ask` reads no format from a path that the user has not agreed to: it asks as the usual format does, and says so.
+    Once agreed to, that format is gone by. A flag that names another format keeps the file's own from being read, to
+    see whether it is finished, too."""
     write_format(here / "town")
     Path("a.yaml").write_text("topic: T\nformat: ./town\n")
     Path("plain.yaml").write_text("topic: T\n")
@@ -364,11 +365,6 @@ def test_a_question_is_not_asked_in_a_strangers_words(debate: Run, here: Path) -
     assert broken.code == 0 and SECRET not in broken.err + broken.out
     assert [one["kind"] for one in asked.json["needs_consent"]] == ["format"]
 
-
-def test_a_conversation_is_finished_by_the_format_in_force(debate: Run, here: Path) -> None:
-    """A flag that names another format keeps the file's own from being read, to see whether it is finished, too."""
-    Path("broken").mkdir()
-    Path("broken/format.yaml").write_text(f"{SECRET}: 7\n")
     positions = "positions: {a: It is so., b: It is not so.}"
     Path("a.yaml").write_text(f"topic: T\n{positions}\nrounds: 1\nformat: ./broken\nsetup: {{topics: [T]}}\n")
     ran = debate("open", "--answers", "a.yaml", "--format", "adversarial")
