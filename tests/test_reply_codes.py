@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,13 +32,15 @@ from debate_orchestrator.core.events import Rejected, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting import reply_code
 from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import anthropic
 from debate_orchestrator.providers.cast_providers import make_provider, make_providers
 from debate_orchestrator.providers.provider import BatchApi
-from debate_orchestrator.util.errors import BadReply
+from debate_orchestrator.storage.paths import state_folder
+from debate_orchestrator.util.errors import BadFile, BadReply
 
 TEXTS = ("strongest", "weakest", "feedback")
 NO_CODE = "the reply has no JSON object with the code"
@@ -453,3 +457,21 @@ def test_a_long_faulty_reply_is_read_once(piece: str) -> None:
     some, more = (calls(lambda n=n: refused(n)) for n in (500, 2_000))
     assert more < 5 * some
     refused(25_000)
+
+
+def test_the_secret_of_codes_is_kept_or_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a filesystem that has no hard links, later processes read the same secret, and no draft stays. No secret of
+    the process stands in for one that was damaged."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(os, "link", refused)
+    assert reply_code.stored_secret() == reply_code.stored_secret()
+    folder = state_folder()
+    assert folder is not None and os.listdir(folder) == ["reply.key"]
+    (folder / "reply.key").write_bytes(b"short")
+    for read in (reply_code.secret, reply_code.stored_secret):
+        with pytest.raises(BadFile, match="does not hold 32 bytes"):
+            read()

@@ -154,17 +154,6 @@ def test_the_launcher_runs_the_installed_command(tmp_path: Path, name: str) -> N
     assert launched(link / "debate", tmp_path).stdout == "it ran: --version\n"
 
 
-def test_the_launcher_says_how_to_get_the_command(tmp_path: Path) -> None:
-    """Where neither the command nor a checkout is there, one line says how to get it."""
-    script = tmp_path / "skills" / "debate-orchestrator" / "scripts" / "debate"
-    script.parent.mkdir(parents=True)
-    script.write_text((SKILL / "scripts" / "debate").read_text())
-    ran = launched(script, tmp_path)
-
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "pip install" in ran.stderr and ran.stderr.count("\n") == 1
-
-
 PYTHON = """#!/bin/sh
 if [ "$2 $3" = "-m venv" ]; then
   mkdir -p "$4/bin"
@@ -208,7 +197,15 @@ def test_the_launcher_tells_what_it_installs(tmp_path: Path) -> None:
 
 
 def test_the_launcher_says_what_to_do_when_it_fails(tmp_path: Path) -> None:
-    """If the installation fails, the last line says what to do, and the next run tries again."""
+    """Where neither the command nor a checkout is there, one line says how to get it. If the installation fails, the
+    last line says what to do, and the next run tries again."""
+    script = tmp_path / "skills" / "debate-orchestrator" / "scripts" / "debate"
+    script.parent.mkdir(parents=True)
+    script.write_text((SKILL / "scripts" / "debate").read_text())
+    ran = launched(script, tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "pip install" in ran.stderr and ran.stderr.count("\n") == 1
+
     python = PYTHON.format(pip="echo no network; exit 1")
     runs = [launched(ROOT / "bin" / "debate", tmp_path, python=python) for _ in range(2)]
 

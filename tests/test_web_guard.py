@@ -34,7 +34,8 @@ def test_the_desk_needs_the_link_that_was_printed(here: Path) -> None:
         for address in ("/", "/tournaments", "/tournaments/t", "/debates/x/report"):
             assert stranger.get(address).status_code == 401, address
         assert stranger.send("/new", {"topic": "x", "action": "start"}).status_code == 401
-        assert stranger.get(f"/dashboard/{'0' * 32}/").status_code == 401
+        ended = stranger.get(f"/dashboard/{'0' * 32}/")  # as the link of a server that has ended
+        assert ended.status_code == 401 and "the link that `debate serve` printed" in ended.text
         assert stranger.get(f"/dashboard/{TOKENS.dashboard[:-1]}/new").status_code == 401
         assert stranger.get(f"/seat/../dashboard/{TOKENS.dashboard}0/").status_code == 401
         assert stranger.get("/static/page.css").status_code == 200

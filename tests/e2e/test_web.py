@@ -191,19 +191,6 @@ def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Pat
         assert window.goto(dashboard).status == 200
 
 
-def test_the_link_of_a_server_that_has_ended_opens_nothing(folder: Path, context: Any) -> None:
-    """A server that takes the port later may learn the old link from pages that are still open. The next server of
-    the folder says which link to use instead."""
-    with served(folder, host="localhost") as (address, _):
-        window = context.new_page()
-        window.goto(address)
-        port, old = int(re.findall(r":(\d+)/", address)[0]), window.url
-    with served(folder, port, host="localhost") as (address, _):
-        answer = window.goto(old)
-        assert answer.status == 401 and "the link that `debate serve` printed" in answer.text()
-        assert window.goto(address).status == 200
-
-
 def test_the_browser_is_opened_without_a_secret_in_its_arguments(folder: Path, context: Any) -> None:
     """Other users of the machine see the arguments of every process. A browser gets a file that this user alone can
     read, and that leads to the dashboard."""
