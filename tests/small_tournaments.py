@@ -28,14 +28,17 @@ OPUS, SONNET, HAIKU = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
 JUDGES = ["anthropic:claude-opus-5", "anthropic:claude-sonnet-5", "anthropic:claude-sonnet-4-6"]
 
 
-def spec_data(topics: int = 2, **changes: Any) -> dict[str, Any]:
-    """The values of a spec file: three models, three judges of whom two judge, swapped sides."""
-    rows = [{"id": f"t{n}", "motion": f"Motion {n} holds.", "category": "test"} for n in range(topics)]
+def spec_data(topics: int | str = 2, **changes: Any) -> dict[str, Any]:
+    """The values of a spec file: three models, three judges of whom two judge, swapped sides, and so many topics, or
+    those of a file."""
+    rows: Any = topics
+    if isinstance(topics, int):
+        rows = [{"id": f"t{n}", "motion": f"Motion {n} holds.", "category": "test"} for n in range(topics)]
     spec = {"tag": "test", "models": [OPUS, SONNET, HAIKU], "judges": {"from": JUDGES, "panel": 2}, "topics": rows}
     return {**spec, "rounds": 1, **changes}
 
 
-def write_spec(name: str = "spec.yaml", *, topics: int = 1, **changes: Any) -> None:
+def write_spec(name: str = "spec.yaml", *, topics: int | str = 1, **changes: Any) -> None:
     """Writes the file of such a spec; JSON is YAML too."""
     Path(name).write_text(json.dumps(spec_data(topics, **changes)), encoding="utf-8")
 

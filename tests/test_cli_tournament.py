@@ -20,7 +20,6 @@ from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.spec import model_of
-from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.util.errors import PermanentFailure
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -29,9 +28,8 @@ pytestmark = pytest.mark.usefixtures("few_draws")
 @pytest.fixture
 def spec(here: Path) -> Path:
     """A spec file of three models and one topic."""
-    path = here / "spec.yaml"
-    path.write_text(to_yaml(small_tournaments.spec_data(1)), encoding="utf-8")
-    return path
+    small_tournaments.write_spec()
+    return here / "spec.yaml"
 
 
 def journals(folder: str = "out") -> list[Path]:
@@ -130,10 +128,9 @@ def test_mistakes(
 
 
 def test_what_a_spec_may_do_is_asked_once(debate: Run, spec: Path) -> None:
-    """A program in a spec needs consent, which is remembered for the file and the folder; a copy of the folder needs
-    it again."""
-    given = small_tournaments.spec_data(1, models=["command:cat", *small_tournaments.spec_data()["models"][:1]])
-    spec.write_text(to_yaml(given), encoding="utf-8")
+    """A program in a spec needs consent, which is remembered for the file. One that was added to a folder, which the
+    user's own spec does not name, needs it too."""
+    small_tournaments.write_spec(models=["command:cat", small_tournaments.OPUS])
     refused = debate("tournament", "run", "spec.yaml", "--to", "out")
     planned = debate("tournament", "plan", "spec.yaml", "--trust")
     agreed = debate("tournament", "plan", "spec.yaml")
@@ -142,14 +139,15 @@ def test_what_a_spec_may_do_is_asked_once(debate: Run, spec: Path) -> None:
     assert refused.code == 2 and "the program cat" in refused.err and not Path("out").exists()
     assert (planned.code, agreed.code, rehearsed.code) == (0, 0, 0)
 
+    folder.add_model(folder.load("free"), model_of({"name": "late", "spec": "command:touch marker"}))
+    ran = debate("tournament", "run", "spec.yaml", "--to", "free", "--rehearse")
+    assert ran.code == 2 and "the program touch marker" in ran.err and not Path("marker").exists()
+
 
 @pytest.mark.slow
 def test_a_folder_from_elsewhere_is_asked_about(debate: Run, spec: Path, server: Server) -> None:
     """A folder that was copied here with a server in its spec is continued only after consent."""
-    given = small_tournaments.spec_data(
-        1, models=[f"anthropic:m@{server.url}", *small_tournaments.spec_data()["models"][:1]]
-    )
-    spec.write_text(to_yaml(given), encoding="utf-8")
+    small_tournaments.write_spec(models=[f"anthropic:m@{server.url}", small_tournaments.OPUS])
     assert debate("tournament", "run", "spec.yaml", "--to", "out", "--trust").code == 0
     assert debate("tournament", "resume", "out").code == 0
     Path("out").rename("moved")
@@ -157,15 +155,6 @@ def test_a_folder_from_elsewhere_is_asked_about(debate: Run, spec: Path, server:
 
     assert ran.code == 2 and "the server" in ran.err and "--trust" in ran.err
     assert debate("tournament", "resume", "moved", "--trust").code == 0
-
-
-def test_an_added_program_is_asked_about(debate: Run, spec: Path) -> None:
-    """A folder in which a program was added, which the user's own spec does not name, is not run without consent."""
-    assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
-    folder.add_model(folder.load("out"), model_of({"name": "late", "spec": "command:touch marker"}))
-    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
-
-    assert ran.code == 2 and "the program touch marker" in ran.err and not Path("marker").exists()
 
 
 @pytest.mark.slow

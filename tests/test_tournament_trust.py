@@ -15,7 +15,6 @@ from debate_orchestrator.storage import run_elsewhere
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.spec import is_shipped
-from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.web.tournaments import names
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -108,7 +107,7 @@ def test_a_folder_is_held_to_what_a_file_is_held_to(debate: Run, frozen: Path, k
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_topics_elsewhere_are_not_read_unasked(debate: Run, here: Path, outside: Path, verb: str) -> None:
     """A file of topics outside the working folder is read after consent, and nothing of it is shown before."""
-    Path("spec.yaml").write_text(to_yaml(small_tournaments.spec_data() | {"topics": str(outside)}), encoding="utf-8")
+    small_tournaments.write_spec(topics=str(outside))
     refused, trusted = (debate("tournament", verb, "spec.yaml", "--rehearse", *more) for more in ([], ["--trust"]))
 
     assert refused.code == 2 and "needs your consent" in refused.err and "PRIVATE-LINE" not in refused.err
@@ -127,14 +126,10 @@ def test_a_cap_is_not_written_unasked(debate: Run, frozen: Path) -> None:
 
 def test_a_price_weakens_no_cap(debate: Run, here: Path) -> None:
     """A spec's price below the known one of a model does not count; what the plan expects is the same without it."""
-    models = [{"spec": small_tournaments.OPUS, "price": {"input": 1, "output": 0}}, small_tournaments.SONNET]
     plans = []
-    for name, values in {
-        "plain.yaml": [small_tournaments.OPUS, small_tournaments.SONNET],
-        "priced.yaml": models,
-    }.items():
-        Path(name).write_text(to_yaml(small_tournaments.spec_data(1, models=values)), encoding="utf-8")
-        plans.append(debate("tournament", "plan", name, "--json").json["usd"])
+    for first in (PAIR[0], {"spec": PAIR[0], "price": {"input": 1, "output": 0}}):
+        small_tournaments.write_spec(models=[first, PAIR[1]])
+        plans.append(debate("tournament", "plan", "spec.yaml", "--json").json["usd"])
 
     assert plans[0] == plans[1] and plans[0]["expected"] > 0
 
