@@ -94,13 +94,6 @@ def under_way(postgres: Postgres, name: str) -> int:
     return asked - back
 
 
-def forget_the_dead(postgres: Postgres, name: str) -> None:
-    """Has every worker that gives no heartbeat count as dead now, and not only after the lease."""
-    time.sleep(7)  # those that are alive have given another one
-    age = "UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - interval '1 minute'"
-    postgres.query(name, f"{age} WHERE last_heartbeat < now() - interval '6 seconds'")
-
-
 @contextmanager
 def workers(*urls: str) -> Iterator[list[Started]]:
     with ExitStack() as all_of_them:
@@ -118,7 +111,6 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
         killed.kill()
         frozen.stop()
         in_flight = under_way(postgres_server, database)
-        forget_the_dead(postgres_server, database)
         # Without debates of the frozen one fewer are left to ask, whichever the third takes first.
         until(lambda: len(server.requests) > 86, "the third worker goes on with debates of both")
         before = lines(postgres_server, database)
