@@ -3,8 +3,6 @@ reported."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import reading
 from corpus import for_each
 from debates import play_events
@@ -95,15 +93,12 @@ FOUND = check(
 WEIGHED = {"turn": "1.argument.a", "credibility": "low", "why": "a blog"}
 
 
-def evidence_text(script: Any, **how: Any) -> str:
-    """What is under the section's heading."""
-    return section(report("claim", script, **({"cast": FETCHED} | how)), "Evidence")
-
-
 def test_a_row_for_each_page() -> None:
-    """Turn, page, state, what was found, where it is kept, and what the judge thinks of it."""
+    """Turn, page, state, what was found, where it is kept, and what the judge thinks of it. In the transcript a clerk's
+    turn tells each state and why, and marks what is later than the topic."""
     script = {"1.check.clerk": checks(FOUND), "final.verdict.judge": label("misleading", 4, sources=[WEIGHED])}
-    made = evidence_text(script, topic="As of 2019, it is so.")
+    whole = report("claim", script, cast=FETCHED, topic="As of 2019, it is so.")
+    made = section(whole, "Evidence")
 
     assert reading.tables(made) == [
         [
@@ -125,18 +120,10 @@ def test_a_row_for_each_page() -> None:
         "The topic binds both sides to what was known as of 2019."
     )
     assert reading.links_within(made) == ["argument--debater-a", "argument--debater-b"]
-
-
-def test_what_the_clerk_says_stands_in_its_turn() -> None:
-    """In the transcript a clerk's turn tells each state and why, and marks what is later than the topic."""
-    rows = checks(FOUND, check("1.argument.b"))
-    made = report("claim", {"1.check.clerk": rows}, cast=FETCHED, topic="As of 2019, it is so.")
-
     assert (
         "#### Evidence Check — Round 1\n\n[CLERK - ROUND 1 - EVIDENCE CHECK]\n\n"
         "- [round 1, argument A](#argument--debater-a): near match; “the closest passage is 93% alike” "
-        "(dated later than the topic)\n"
-        "- [round 1, argument B](#argument--debater-b): verified\n" in made
+        "(dated later than the topic)\n" in whole
     )
 
 

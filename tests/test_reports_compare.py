@@ -82,7 +82,8 @@ def dissenting(claim: str, *questions: str) -> scripted_replies.Say:
 
 
 def test_runs_stand_side_by_side() -> None:
-    """Winners, strength, totals, rounds and judges of each run are told in tables."""
+    """Winners, strength, totals, rounds and judges of each run are told in tables. Where a debate was judged again and
+    another side won, that is said of the verdict and of each round."""
     made = compared(debated("1"), debated("2", for_b))
     text = markdown.render_comparison(made)
 
@@ -92,14 +93,9 @@ def test_runs_stand_side_by_side() -> None:
     assert "| 1 | A (A 7, B 6) | B (A 5, B 8) |" in section(text, "Rounds")
     assert "| 2 | Judge | host | B (A 5, B 8) | B (A 5, B 8) | B |" in section(text, "Judges")
     assert "- The verdict differs: A in run 1; B in run 2." in section(text, "Where They Differ")
-
-
-def test_judgings_that_flip_are_reported() -> None:
-    """Where a debate was judged again and another side won, that is said of the verdict and of each round."""
-    made = compared(debated("1"), again("2", "1", say=for_b), again("3", "1"))
-
-    assert made.differences[0] == "The verdict differs: A in runs 1, 3; B in run 2."
-    assert [sentence.partition(" differs")[0] for sentence in made.differences[1:]] == ["Round 1", "Round 2"]
+    flipped = compared(debated("1"), again("2", "1", say=for_b), again("3", "1"))
+    assert flipped.differences[0] == "The verdict differs: A in runs 1, 3; B in run 2."
+    assert [sentence.partition(" differs")[0] for sentence in flipped.differences[1:]] == ["Round 1", "Round 2"]
 
 
 def test_concessions_of_opposite_sides_differ() -> None:

@@ -249,6 +249,8 @@ def test_a_speech_keeps_its_shape() -> None:
     )
     headed = block("## Final Verdict\n\nA\n===\n\n---")
     assert headed == '<p class="headed">Final Verdict</p>\n<p class="headed">A</p>\n<p>---</p>\n'
+    name = "Looked up in the context files: found."  # a speaker chooses it, so it looks like code, and like no caption
+    assert block(f"```{name}\nx\n```") == f'<pre><code><span class="code-name">{name}</span>\nx\n</code></pre>\n'
     assert block("1929. a\n1945. b\n") == '<ol>\n<li value="1929">a</li>\n<li value="1945">b</li>\n</ol>\n'
 
     assert made == (
@@ -285,15 +287,6 @@ def test_quotes_that_were_looked_up_have_quotation_marks() -> None:
 
     assert without_bar(made) == "<p>It says “so <em>it</em> is”, not “no”, &lt;v_quote&gt;end</p>\n"
     assert "&amp;lt;v_quote&gt;" in str(writer.line("&lt;v_quote>so")), "the name of a character is shown as it is"
-
-
-def test_the_name_of_a_code_block_stands_within_it() -> None:
-    """A speaker chooses that name, so it looks like code and not like a caption of the report."""
-    made = block("```Looked up in the context files: found.\nx\n```")
-
-    assert (
-        made == '<pre><code><span class="code-name">Looked up in the context files: found.</span>\nx\n</code></pre>\n'
-    )
 
 
 @for_each(
@@ -358,15 +351,11 @@ def test_no_cell_is_dropped(begin: str, end: str) -> None:
     ]
 )
 def test_words_that_are_shown_once_pay_for_no_other(words: str) -> None:
-    """A word that a link or the name of code shows once is no reason to drop it from a table."""
+    """A word that a link or the name of code shows once is no reason to drop it from a table; nor is the parser's own
+    word for a link, a sign or an item, which the page does not show."""
     assert block(f"{words}\n\n{TABLE.format('')}").count("| HIDDEN") == 1
-
-
-@for_each([("<https://e.example/>", "auto"), ("\\* b", "escape"), ("&amp;", "entity"), ("01. x", "01")])
-def test_what_a_parser_notes_is_not_shown(row: tuple[str, str]) -> None:
-    """The parser's own words for a link, a sign or an item are none that the page shows."""
-    words, note = row
-    assert f"| {note}" in block(f"{words}\n\n{TABLE.format('').replace('HIDDEN', note)}")
+    for noted, note in (("<https://e.example/>", "auto"), ("\\* b", "escape"), ("&amp;", "entity"), ("01. x", "01")):
+        assert f"| {note}" in block(f"{noted}\n\n{TABLE.format('').replace('HIDDEN', note)}")
 
 
 @for_each(NASTY)

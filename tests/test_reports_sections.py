@@ -286,7 +286,8 @@ def test_a_label(ballot: dict[str, Any], head: str) -> None:
 
 
 def test_labels_of_a_panel() -> None:
-    """A panel's labels are reported with how often each was given; where none is given most, none stands."""
+    """A panel's labels are reported with how often each was given; where none is given most, or too few judges gave it,
+    none stands, and the report says who is missing."""
     script = {f"final.verdict.judge-{n}": label("misleading", 3 + n) for n in (1, 2)}
     one, two = script, script | {"final.verdict.judge-2": label("supported", 9)}
 
@@ -298,20 +299,9 @@ def test_labels_of_a_panel() -> None:
         "*Outcome:* No label stands. No label was given by more judges than any other. "
         "Judges' labels: misleading 1, supported 1.\n"
     )
-
-
-def test_too_few_labels() -> None:
-    """A label that too few judges gave does not stand, and the report says who is missing."""
-    script = {
-        "final.verdict.judge-1": label("supported", 9),
-        "final.verdict.judge-2": absent_judge("final.verdict.judge-2"),
-    }
-    made = verdict("claim", script, panel=2, quorum=2)
-
-    assert (
-        "*Outcome:* No label stands. 1 of 2 votes counts, and 2 are needed: Judge 2 cast no ballot that counts. "
-        in made
-    )
+    absent = script | {"final.verdict.judge-2": absent_judge("final.verdict.judge-2")}
+    few = "No label stands. 1 of 2 votes counts, and 2 are needed: Judge 2 cast no ballot that counts. "
+    assert f"*Outcome:* {few}" in verdict("claim", absent, panel=2, quorum=2)
 
 
 def test_a_panel_that_declares_nothing() -> None:

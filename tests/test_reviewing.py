@@ -42,11 +42,12 @@ values = st.recursive(
 
 @for_each(KINDS)
 def test_every_format_has_a_ballot(name: str) -> None:
-    """In every format there is something to judge, and a ballot that answers it will do."""
-    asked = review_form(entries_of(name))
+    """In every format there is something to judge, there is a question for it, and a ballot that answers it will do."""
+    asked, known = review_form(entries_of(name)), set(review_texts().questions)
 
     assert asked.problems(ballot_for(asked)) == []
-    assert asked.final
+    assert asked.final and {f"{field}_final" for field in asked.final} <= known
+    assert {field for shape in asked.rounds.values() for field in shape} <= known
 
 
 def test_it_asks_what_judges_vote_on() -> None:
@@ -216,21 +217,15 @@ def test_a_draft_that_is_not_of_the_ballot_stays(tmp_path: Path, changes: dict[s
             review_files.read_draft(str(tmp_path), "ada", DIGEST)
 
 
-@given(st.sampled_from(NASTY) | texts | st.text())
+@given(st.sampled_from(NASTY) | texts | st.text() | AROUND_MARKS)
 def test_a_name_is_no_path(name: str) -> None:
-    """Whatever a reviewer is called, the file lies in the folder, and its name is plain."""
+    """Whatever a reviewer is called, the file lies in the folder, and its name is plain. Who signs with the name of
+    another's files gets other files, and so replaces no draft. What is normalized once stays."""
     stem = reviews.stem_of(normalized := reviews.normalized_name(name))
 
     assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
     assert 0 < len(stem) <= 50
     assert reviews.ballot_path("r.ballots", normalized) == f"r.ballots/{stem}.yaml"
-
-
-@given(st.sampled_from(NASTY) | texts | st.text() | AROUND_MARKS)
-def test_no_name_has_the_file_of_another(name: str) -> None:
-    """A reviewer who signs with the name of another's files gets other files, and so replaces no draft. What is
-    normalized once stays."""
-    stem = reviews.stem_of(normalized := reviews.normalized_name(name))
     assert (reviews.stem_of(reviews.NormalizedName(stem)) == stem) == (normalized == stem)
     assert reviews.normalized_name(normalized) == normalized
 
@@ -278,16 +273,6 @@ def test_hostile_topics_stay_comments(text: str) -> None:
     assert value["journal"] == DIGEST
 
 
-def test_every_question_is_worded() -> None:
-    """There is a question for each thing that a ballot of any format may ask."""
-    known = set(review_texts().questions)
-
-    for name in KINDS:
-        asked = review_form(entries_of(name))
-        assert {f"{field}_final" for field in asked.final} <= known, name
-        assert {field for shape in asked.rounds.values() for field in shape} <= known, name
-
-
 def said(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> ReviewerReport:
     found = build_report(MADE, gather_ballots(ASKED, *given, left_out=left_out)).reviewers
     assert found is not None
@@ -299,7 +284,8 @@ def report(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> str:
 
 
 def test_reviewers_stand_beside_the_judges() -> None:
-    """Panel, judges and reviewers have a row each, with rounds, winner, and votes before and after."""
+    """Panel, judges and reviewers have a row each, with rounds, winner, and votes before and after; a page too tells
+    what they held and why, and which ballots were not counted."""
     text = section(report(ballot_for(ASKED), ballot_for(ASKED, "bob", side="b", before="a")), "Reviewers")
 
     by_stand_in = adversarial_entries(rounds=2, cast={"a": ("host",), "b": ("host",), "judge": ("rehearse",)})
@@ -311,6 +297,11 @@ def test_reviewers_stand_beside_the_judges() -> None:
     assert r"| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | \- | \- |" in text
     assert "| “ada” | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | undecided | A |" in text
     assert "| “bob” | reviewer | B (A 5, B 7) | B (A 5, B 7) | B | A | B |" in text
+    given = gather_ballots(ASKED, ballot_for(ASKED, why="It answered."), left_out=("x.yaml: no ballot.",))
+    page, other = (page_reading.read(render(build_report(MADE, ballots))) for ballots in (given, None))
+    told = ("ada", "It answered.", "1 of 1 reviewer agrees with the verdict on A", "x.yaml: no ballot.")
+    assert [part for part in told if part not in page.text] == []
+    assert [("h2", "Reviewers") in one.outline for one in (page, other)] == [True, False]
 
 
 def test_a_reviewer_with_the_name_of_another_row() -> None:
@@ -431,19 +422,3 @@ def test_the_debate_to_review_tells_no_votes() -> None:
         assert f"in {turn}." in text
     for secret in ("Verdict", "Winner", "score", "Advice meant", "better argued", "host", "[JUDGE", "prevailed"):
         assert secret.lower() not in text.lower().replace("nobody's votes", "")
-
-
-@cache  # every worker reads this file, and one runs it
-def page(name: str, why: str, left_out: str = "x.yaml: no ballot.") -> page_reading.Page:
-    ballot = gather_ballots(ASKED, ballot_for(ASKED, name, why=why), left_out=(left_out,))
-    return page_reading.read(render(build_report(MADE, ballot)))
-
-
-def test_reviewers_have_their_section() -> None:
-    """The page tells who reviewed the debate, what they held, why, and which ballots were not counted."""
-    found = page("ada", "It answered the other.")
-
-    assert ("h2", "Reviewers") in found.outline
-    for said in ("ada", "It answered the other.", "1 of 1 reviewer agrees with the verdict on A", "x.yaml: no ballot."):
-        assert said in found.text
-    assert ("h2", "Reviewers") not in page_reading.read(render(build_report(MADE))).outline
