@@ -57,7 +57,7 @@ TAIL = """\
 ## Key Unresolved Questions
 ## Recommended Follow-Up
 """
-TURNS = "round 1: [opening A](#opening-statement--researcher-a), [opening B](#opening-statement--researcher-b)"
+TURNS = "[round 1, opening A](#opening-statement--researcher-a), [round 1, opening B](#opening-statement--researcher-b)"
 JUDGED = "\n---\n\n## How It Was Judged\n"
 """What follows the structure that is promised."""
 PERSISTED = "Both researchers maintained convergence despite intervention — consensus finding protocol applies."

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules, tally
-from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.state import DebateState
@@ -79,21 +78,15 @@ def evidence(debate: DebateState) -> EvidenceReport | None:
 def _citations(debate: DebateState) -> Iterator[Citation]:
     checks, ratings = _checks(debate), _ratings(debate)
     for turn in schedule.turns_taken(debate):
-        reply_event = debate.replies[turn.id]
-        if (
-            not turn.speaking
-            or not isinstance(reply_event, StructuredReplyGiven)
-            or speech_rules.has_declined(debate, turn.id)
-        ):
+        reply = debate.structured_reply(turn.id) if turn.speaking else None
+        if reply is None or speech_rules.has_declined(debate, turn.id) or not reply.data.get("url"):
             continue
-        if url := reply_event.data.get("url"):
-            page_check = checks.get(turn.id, {"state": NOT_YET})
-            turn_ratings = tuple(ratings.get(turn.id, {}).values())
-            yield _citation(turn.id, str(url), page_check, debate.opened.settings.as_of, turn_ratings)
+        page_check, turn_ratings = checks.get(turn.id, {}), ratings.get(turn.id, {}).values()
+        yield _citation(turn.id, str(reply.data["url"]), page_check, debate.opened.settings.as_of, turn_ratings)
 
 
 def _citation(
-    turn: str, url: str, page_check: Mapping[str, Any], as_of: str | None, ratings: tuple[SourceRating, ...]
+    turn: str, url: str, page_check: Mapping[str, Any], as_of: str | None, ratings: Iterable[SourceRating]
 ) -> Citation:
     texts = {name: str(page_check.get(name) or "") for name in ("title", "date", "passage", "why", "archived")}
     similarity = page_check.get("similarity")
@@ -104,7 +97,7 @@ def _citation(
         late=as_of is not None and is_after(texts["date"], as_of),
         similarity=similarity if isinstance(similarity, int | float) else None,
         sha256=str(page_check.get("digest") or ""),
-        ratings=ratings,
+        ratings=tuple(ratings),
         **texts,
     )
 
@@ -131,12 +124,11 @@ def _ratings(debate: DebateState) -> dict[str, dict[str, SourceRating]]:
 
 def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]:
     """The rows of a list in a structured reply, with the sides as they are; none if it has no such list."""
-    reply_event, shape = debate.replies[turn.id], debate.shape(turn) or {}
-    if not isinstance(reply_event, StructuredReplyGiven) or field not in shape:
+    reply, shape = debate.structured_reply(turn.id), debate.shape(turn) or {}
+    if reply is None or field not in shape:
         return []
-    return [
-        row for row in tally.in_original_names(debate, shape, reply_event).get(field) or [] if isinstance(row, Mapping)
-    ]
+    found = tally.in_original_names(debate, shape, reply).get(field) or []
+    return [row for row in found if isinstance(row, Mapping)]
 
 
 def has_clerk(debate: DebateState) -> bool:

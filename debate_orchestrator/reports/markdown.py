@@ -70,7 +70,7 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
 
 def _render_template(report: ReportModel, template: str, **more: Any) -> str:
     writer = MarkdownWriter(partial(_link, report), report.rules.checked_tags)
-    values = report_sections.template_values(report, writer) | {"links": partial(_links, report)}
+    values = report_sections.template_values(report, writer)
     if not report.transcript_only:
         values |= {
             "decision_brief": report.shown_decision_brief,
@@ -148,16 +148,6 @@ def _link(report: ReportModel, turn: str) -> str:
     """A link to a turn: `round 1, opening A`."""
     round, name = report.turn_places[turn]
     return f"[{f'round {round}, ' if round else ''}{markup.escaped(name)}](#{_TURN}{turn})"
-
-
-def _links(report: ReportModel, turns: list[str]) -> Markup:
-    """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
-    rounds: dict[int, list[str]] = {}
-    for turn in turns:
-        round, name = report.turn_places[turn]
-        rounds.setdefault(round, []).append(f"[{markup.escaped(name)}](#{_TURN}{turn})")
-    groups = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
-    return Markup("; ".join(name + ", ".join(links) for name, links in groups))
 
 
 _CONTENTS = "\0contents"

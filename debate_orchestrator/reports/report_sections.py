@@ -34,6 +34,7 @@ from debate_orchestrator.reports.rich_text import (
     quotation,
     strong,
     turn,
+    turn_links,
     without_empty,
 )
 from debate_orchestrator.util.numbers import decimals, percent, plural
@@ -106,6 +107,7 @@ def _decision_values(report: ReportModel, fields: FieldText) -> dict[str, Any]:
         "outcome": verdict_text.outcome(report),
         "strength": list(verdict_text.strength_sentences(report)),
         "reasons": list(verdict_text.reasons(report)),
+        "turn_links": turn_links,
         "open_claims": shown_claims,
         "more_claims": more_claims,
         "unchecked": list(verdict_text.unchecked(report)),
@@ -236,7 +238,7 @@ def _behind(report: ReportModel, brief: DecisionBriefReport) -> Iterator[Passage
 
 def _fate(report: ReportModel, reason: ConsiderationReport) -> Phrase:
     name = phrase(quotation(reason.heading), ": ") if reason.heading else ()
-    turns = phrase(" (", join(", ", map(turn, reason.turns)), ")") if reason.turns else ()
+    turns = phrase(" (", turn_links(reason.turns), ")") if reason.turns else ()
     return phrase(name, decision_brief.mark_text(reason, report.dissent or ()), turns, ".")
 
 

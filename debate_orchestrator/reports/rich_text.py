@@ -97,6 +97,10 @@ def turn(turn_id: str) -> Phrase:
     return (Span(turn_id, "turn"),)
 
 
+def turn_links(turn_ids: Iterable[str]) -> Phrase:
+    return join(", ", map(turn, turn_ids))
+
+
 def address(url: str) -> Phrase:
     """An address that shows all of itself: a link, if it is a page of the web."""
     return (Span(visible_address(with_ascii_host(url)), "address"),)
@@ -304,8 +308,8 @@ class FieldText:
             case "turn":
                 return turn(str(value))
             case "choices" | "turns" if isinstance(value, list):
-                as_phrase = turn if field.kind == "turns" else escaped
-                return join(", ", [as_phrase(str(item)) for item in value])
+                texts = map(str, value)
+                return turn_links(texts) if field.kind == "turns" else join(", ", map(escaped, texts))
             case "object" if isinstance(value, Mapping):
                 return self.row(field.fields, value)
             case "list" if isinstance(value, list):
