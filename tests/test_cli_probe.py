@@ -32,12 +32,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "load", lambda: cases)
 
 
-@pytest.fixture
-def server(few: None, plain_server: Server) -> Server:
-    """A server for models."""
-    return plain_server
-
-
 def test_list(debate: Run) -> None:
     """Without a judge the probes are listed, with the ballots they take and the command. Nothing is written."""
     ran, data = debate("probe"), debate("probe", "--json").json
@@ -50,26 +44,25 @@ def test_list(debate: Run) -> None:
     assert "example: debate probe --judge" in debate("probe", "--help").out
 
 
-@pytest.mark.parametrize(
-    ("flags", "problem"),
-    [
-        ("--times=2 --max-cost=1", "--judge is missing"),
-        ("--judge=host", 'a program such as "command:claude -p"'),
-        ("--judge=openrouter:v/m", "OPENROUTER_API_KEY"),
-        ("--judge=rehearse --times=0", "1 to 20"),
-        ("--judge=command:cat --max-cost=1", "whose price is unknown"),
-        ("--judge=rehearse --output=taken", "taken"),
-    ],
-)
-def test_mistakes(debate: Run, flags: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
+MISTAKES = {
+    "--times=2 --max-cost=1": "--judge is missing",
+    "--judge=host": 'a program such as "command:claude -p"',
+    "--judge=openrouter:v/m": "OPENROUTER_API_KEY",
+    "--judge=rehearse --times=0": "1 to 20",
+    "--judge=command:cat --max-cost=1": "whose price is unknown",
+    "--judge=rehearse --output=taken": "taken",
+}
+
+
+def test_mistakes(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake ends with exit code 2, as JSON too, before anything is asked or written."""
     monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
     Path("taken").write_text("a file", encoding="utf-8")
-    ran, data = debate("probe", *flags.split()), debate("probe", *flags.split(), "--json")
-
-    assert (ran.code, data.code) == (2, 2)
-    assert problem in ran.err and problem in " ".join(data.json["complaints"])
-    assert list(Path().iterdir()) == [Path("taken")]
+    for flags, problem in MISTAKES.items():
+        ran, data = debate("probe", *flags.split()), debate("probe", *flags.split(), "--json")
+        assert (ran.code, data.code) == (2, 2)
+        assert problem in ran.err and problem in " ".join(data.json["complaints"])
+        assert list(Path().iterdir()) == [Path("taken")]
 
 
 def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -94,10 +87,10 @@ def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest
     assert "Complete." in debate("check", str(journal)).out
 
 
-def test_the_cap_is_for_all_ballots_in_the_folder(debate: Run, server: Server) -> None:
+def test_the_cap_is_for_all_ballots_in_the_folder(debate: Run, few: None, plain_server: Server) -> None:
     """What another judge's ballots cost counts too, and so do further repeats. Its scorecard is replaced, though other
     judges are named; one that was edited is kept."""
-    server.say = small_tournaments.replied
+    plain_server.say = small_tournaments.replied
     agreed = "--max-cost=5", "--json"
     spent = debate("probe", f"--judge={OPUS}", "--times=2", *agreed).json["judges"][0]["usd"]
     cap = f"--max-cost={spent + 0.0001:.4f}"

@@ -88,11 +88,6 @@ class DebateSession:
         return self.current.state
 
     @property
-    def _is_rejudging(self) -> bool:
-        """Whether an earlier debate is judged again, which gave all replies but its judges'."""
-        return self.state.opened.earlier_debate is not None
-
-    @property
     def saved_message(self) -> str:
         """Says what is saved, and which command continues."""
         resume_command = next_command(self.state, self.files.journal)
@@ -102,7 +97,8 @@ class DebateSession:
         lost_count = len(self.journal.unsaved)
         lost_text = f"{plural(lost_count, 'reply', 'replies')} lost, as named above. " if lost_count else ""
         replies = {event.turn_id for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
-        counted = [turn for turn in schedule.turns_taken(self.state) if turn.judging or not self._is_rejudging]
+        is_rejudging = self.state.opened.earlier_debate is not None  # which gave all replies but its judges'
+        counted = [turn for turn in schedule.turns_taken(self.state) if turn.judging or not is_rejudging]
         saved_text = plural(len(replies & {turn.id for turn in counted}), "reply", "replies")
         return f"{lost_text}{saved_text} saved. Continue with `{resume_command}`."
 

@@ -50,8 +50,6 @@ OnEvent = Callable[[DebateState, Event], None]
 """Called with each event after it was written and folded."""
 OnText = Callable[[Turn, str], None]
 """Called with each piece of a reply as it arrives."""
-OnBrief = Callable[[DebateState, Turn, Brief], None]
-"""Called with each brief after its `BriefSent` was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +58,8 @@ class RunOptions:
 
     on_event: OnEvent = ignore
     on_text: OnText | None = None
-    on_brief: OnBrief = ignore
+    on_brief: Callable[[DebateState, Turn, Brief], None] = ignore
+    """Called with each brief after its `BriefSent` was written."""
     on_failures: Callable[[Mapping[Turn, BaseException]], None] = ignore
     """Called with every failure of a stage, before one of them is raised."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
