@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer
 from debate_orchestrator.providers.cast_providers import make_provider
-from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
@@ -41,7 +40,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield made
 
 
-def ask(spec: str, retry_for: float = 600.0, on_text: OnPiece = str, **changes: Any) -> Reply:  # type: ignore[assignment]
+def ask(spec: str, retry_for: float = 600.0, on_text: Callable[[str], Any] = str, **changes: Any) -> Reply:
     """One call of a model named so, for the first turn of a debate."""
     debate = fold([debates.opened_event().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))

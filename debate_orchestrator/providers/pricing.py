@@ -139,7 +139,6 @@ def price_of(spec: str) -> ModelPrice | None:
 
 
 def _table_price(spec: str) -> ModelPrice | None:
-    spec = model_spec.without_rehearse(spec)
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
     api = api_of(spec)
     if api is None:
