@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +88,7 @@ def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest
 
 def test_the_cap_is_for_all_ballots_in_the_folder(debate: Run, few: None, plain_server: Server) -> None:
     """What another judge's ballots cost counts too, and so do further repeats. Its scorecard is replaced, though other
-    judges are named; one that was edited is kept."""
+    judges are named; one that was edited is kept. A second probe of the folder is refused meanwhile."""
     plain_server.say = small_tournaments.replied
     agreed = "--max-cost=5", "--json"
     spent = debate("probe", f"--judge={OPUS}", "--times=2", *agreed).json["judges"][0]["usd"]
@@ -100,12 +99,10 @@ def test_the_cap_is_for_all_ballots_in_the_folder(debate: Run, few: None, plain_
         ran = debate("probe", *judge_flags, cap)
         assert ran.code == 3 and f"with ${spent:.4f} spent" in ran.err and "is kept as" not in ran.err
 
-    for held in (True, False):  # two at once would each spend the whole cap
-        with keep_folder("judge-probe", "", "") if held else nullcontext():
-            ran = debate("probe", f"--judge={OPUS}", "--times=2", "--quiet")
-        assert (ran.code, "Another `debate probe` runs in judge-probe" in ran.err) == (
-            (2, True) if held else (0, False)
-        )
+    with keep_folder("judge-probe", "", ""):  # two at once would each spend the whole cap
+        ran = debate("probe", f"--judge={OPUS}", "--times=2")
+    assert ran.code == 2 and "Another `debate probe` runs in judge-probe" in ran.err
+    assert debate("probe", f"--judge={OPUS}", "--times=2").code == 0
 
     document = Path("judge-probe/scorecard.md")
     document.write_text("my words", encoding="utf-8")
