@@ -1,4 +1,4 @@
-"""What a run prints for a program, and how a debate without a usable ballot or brief stops and goes on."""
+"""What a run prints for a program, how a debate without a usable ballot or brief goes on, and the next command."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import STATED, Run
+from corpus import for_each
+from debates import opened_event, play_events
+from journals import write_journal
 from messages_server import Server, schema_of
 from scripted_debates import report_model
 
 from debate_orchestrator.cli import driving
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, Rejected, Spoke
+from debate_orchestrator.core.events import BriefSent, Event, Opened, Rejected, Spoke
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import spec_in
+from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.journal import read
 
 POSITIONS = ("--topic", "Is it so?", "--position-a", "Yes.", "--position-b", "No.", "--no-issues", "--no-brief")
@@ -140,3 +146,43 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     assert [event for event in events if isinstance(event, Spoke)] == spoken
     assert schedule.turns_to_reopen(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
     assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")
+
+
+# What verbs name as the next command: `step` for a host's turns, `resume` for others
+
+SPACED = "a b.journal.jsonl"
+
+
+def waiting(judges: tuple[str, ...], sides: str = "host", until: str = "1.verdict.judge-1") -> list[Event]:
+    """A debate of one round that waits for that turn."""
+    cast = {"a": (sides,), "b": (sides,), "judge": judges}
+    opened, *events = play_events(rounds=1, until=until, cast=cast)
+    assert isinstance(opened, Opened)
+    return [opened, *events]
+
+
+@for_each(
+    [
+        (("rehearse:", "rehearse:"), "resume"),
+        (("host", "rehearse:"), "step"),
+        (("rehearse:", "host"), "step"),
+        (("rehearse:", "human"), "resume"),
+        (("host", "human"), "resume"),
+    ]
+)
+def test_who_fills_the_due_seats(judges: tuple[str, ...], verb: str) -> None:
+    """One host on the panel is enough for `step`, which calls the models too and asks no person."""
+    debate = fold(waiting(judges))
+
+    assert [spec_in(debate, turn.seat) for turn in debate.due] == [*judges]
+    assert next_command(debate, "a b.jsonl") == f"debate {verb} 'a b.jsonl'"
+
+
+@pytest.mark.parametrize("verb", [("replay",), ("check",), ("judge", "--judge", "host"), ("ballot", "--form")])
+def test_every_verb_names_it(debate: Run, here: Path, verb: tuple[str, ...]) -> None:
+    """A verb that meets an unfinished debate names the command that finishes it, and no other."""
+    write_journal(here / SPACED, [opened_event(rounds=1)])
+    ran = debate(verb[0], SPACED, *verb[1:])
+
+    assert f"`debate step '{SPACED}'`" in ran.err
+    assert "debate resume" not in ran.err and "debate judge" not in ran.err
