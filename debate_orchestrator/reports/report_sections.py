@@ -381,17 +381,13 @@ def _observed_conduct(report: ReportModel) -> Iterator[str]:
 
 
 def _named_violations(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
-    phrases: dict[Phrase, None] = {}
-    for ballot in report.turns:
-        for row in (ballot.fields or {}).get("faults") or [] if ballot.is_vote else ():
-            violation = fields.row(ballot.shape["faults"].fields, row)
-            phrases[phrase(f"{report.seats[ballot.seat]} names a fault: ", violation)] = None
-    yield from phrases
+    ballots = [turn for turn in report.turns if turn.is_vote]
+    rows = ((ballot, row) for ballot in ballots for row in (ballot.fields or {}).get("faults") or ())
+    named = ((ballot.seat, fields.row(ballot.shape["faults"].fields, row)) for ballot, row in rows)
+    yield from dict.fromkeys(phrase(f"{report.seats[seat]} names a fault: ", fault) for seat, fault in named)
 
 
 _LATE = " (dated later than the topic)"
-_DIGITS = 12
-"""Of a digest, as it is shown."""
 
 
 def _evidence(report: ReportModel, evidence: EvidenceReport) -> Iterator[Passage]:
@@ -448,7 +444,7 @@ def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
 
 def _archive_phrase(citation: Citation) -> Phrase:
     parts = [name_or_quotation(citation.archived)] if citation.archived else []
-    parts += [phrase("sha256 ", name_or_quotation(citation.sha256[:_DIGITS]))] if citation.sha256 else []
+    parts += [phrase("sha256 ", name_or_quotation(citation.sha256[:12]))] if citation.sha256 else []
     return join(", ", parts)
 
 
