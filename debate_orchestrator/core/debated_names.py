@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from functools import lru_cache
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import tag_names_side
 from debate_orchestrator.core.phases import Seat
 from debate_orchestrator.util.sanitize import INVISIBLE, normalize_unicode
 
-_WORD = r"A-Za-z0-9\u00c0-\u1fff"
-"""What makes a letter a part of a word. Scripts without spaces (`方案A`) don't."""
-_EDGE = (
-    r"(?:(?<![A-Za-z\u00c0-\u1fff])|(?![A-Za-z\u00c0-\u1fff])"
-    r"|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[a-z]))"
-)
-"""Where a word begins or ends, also within one that is joined of several: `iPhone15Pro`, `ProMax`, `PROfessional`."""
+_WORD = re.compile(r"[A-Za-z\u00c0-\u1fff]+|\d+|[^\W\d_]")
+"""Letters of one word, or a number. Scripts without spaces (`方案A`) end a word."""
+_PART = re.compile(r"[A-Z]+(?![a-z\u00c0-\u1fff])|\d+|.[a-z\u00c0-\u1fff]*")
+"""A part of a word that is joined of several: `iPhone15Pro`, `ProMax`, `VendorA`."""
+_OTHER_PART = re.compile(r"[A-Z]{2,}(?=[a-z])|(?<=[A-Z]{2})[a-z]+")
+"""What may be one instead: `PROfessional`."""
 _NO_NOUN = (
     r"(?:(?!one|once|eu)[aeio]|(?:"
     r"be|because|been|before|but|by|can|cannot|could|did|do|does|during|first|for|from|had|has|"
@@ -64,22 +64,37 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
     names = [seat.name.rsplit(maxsplit=1) if format.numbers_sides else (seat.name,) for seat in seats]
     ends = {end for _, *end_words in names for end in end_words}
     letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
-    tags = "|".join(map(_tag_pattern, seats))
     has_name = any(_has_word(name[0], texts) for name in names)
     without_articles = texts if _letters_are_labels(texts) else [*map(_without_articles, texts)]
-    has_letter = any(_has_letter(letters, text) for text in without_articles)
-    has_letter = has_letter or any(re.search(tags, text) for text in texts)
-    has_letter = has_letter or bool(has_name and ends and _has_letter({*letters, *ends}, "\n".join(texts)))
+    has_letter = any(_has_word(letter, without_articles) for letter in letters)
+    has_letter = has_letter or any(_has_tag(seat, texts) for seat in seats)
+    has_letter = has_letter or (has_name and any(_has_word(end, texts) for end in {*letters, *ends} if ends))
     found = {seat.label for seat in seats if seat.label and _has_word(seat.label, texts)}
     found |= {seat.name for seat in seats if has_name and (has_letter or not ends)}
     return frozenset(found.union(format.sides if has_letter else ()))
 
 
 def _has_word(word: str, texts: Iterable[str]) -> bool:
-    """Whether a word stands in one of these plain texts, in any case, also in the plural and joined to others."""
-    words = r"[\W_]+".join(map(re.escape, word.split()))
-    pattern = rf"{_EDGE}(?i:{words}s?){_EDGE}"
-    return any(re.search(pattern, text) for text in texts)
+    """Whether a word, a letter or a number stands in one of these plain texts, in any case and joined to others; a word
+    also in the plural."""
+    forms = (f"{_parts(word)} ", f"{_parts(word)}s ") if len(word) > 1 else (f"{_parts(word)} ",)
+    return any(form in f"{_parts(text)} " for text in texts for form in forms)
+
+
+def _has_tag(seat: Seat, texts: Iterable[str]) -> bool:
+    """Whether the tag of a side stands in one of these texts as a word, or after a bracket if it names its side so
+    alone."""
+    if tag_names_side(seat):
+        return any(f"{_parts(seat.tag)} " in f"{_parts(text)} " for text in texts)
+    bracketed = rf"\[\s*{re.escape(seat.tag)}(?![^\W_])"
+    return any(re.search(bracketed, text, re.IGNORECASE) for text in texts)
+
+
+@lru_cache(maxsize=16)
+def _parts(text: str) -> str:
+    """The parts of the words of a text in lower case, with a blank before each and numbers without leading zeros."""
+    parts = (part for word in _WORD.findall(text) for part in (*_OTHER_PART.findall(word), *_PART.findall(word)))
+    return " " + " ".join(part.lstrip("0") or "0" for part in parts).casefold()
 
 
 def _plain(text: str) -> str:
@@ -97,21 +112,3 @@ def _letters_are_labels(texts: Iterable[str]) -> bool:
 
 def _without_articles(text: str) -> str:
     return re.sub(_ARTICLE if len(text) > _MAX_SHORT else _SMALL_ARTICLE, " ", text)
-
-
-def _has_letter(letters: Collection[str], text: str) -> bool:
-    """Whether one of the letters or numbers stands alone in a text, in either case, or joined to a word (`VendorA`)."""
-    capital, small = (f"(?:{'|'.join(map(change, letters))})" for change in (str.upper, str.lower))
-    pattern = rf"(?:(?<![A-Z0-9]){capital}|(?<![{_WORD}]){small})(?![{_WORD}])"
-    with_number = rf"(?<![A-Z])(?![0-9]){capital}(?![A-Za-z\u00c0-\u1fff])"  # `F-35A`, `A1`
-    return re.search(f"{pattern}|{with_number}", text) is not None
-
-
-def _tag_pattern(seat: Seat) -> str:
-    """The pattern of a tag, in any case and joined to a word too (`DeepSeekR1`); of one that names its side in brackets
-    alone, with the bracket."""
-    any_gap = r"[\W_]{0,2}0{0,3}".join(map(re.escape, seat.tag.replace(" ", "")))
-    if not tag_names_side(seat):
-        return rf"\[\s*(?i:{any_gap})(?![^\W_])"
-    end = r"(?!\d)" if seat.tag[-1].isdecimal() else r"(?![^\W_])"  # `R1S` has `R1`
-    return rf"(?:(?<![^\W_])(?i:{any_gap})|(?<=[a-z]){any_gap}){end}"
