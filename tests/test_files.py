@@ -114,36 +114,24 @@ def test_the_same_bytes_are_not_moved(here: Path) -> None:
     assert listing(here) == {"x": "same", "y": "new"}
 
 
-def test_a_link_is_never_followed(here: Path) -> None:
-    """A link is moved aside where files may be, and refused elsewhere; what it points to stays as it was."""
+def test_a_link_and_a_read_only_file_are_never_replaced(here: Path) -> None:
+    """They are moved aside where files may be, and refused elsewhere; what a link points to stays as it was."""
     Path("victim").write_text("precious")
     for name in ("a.md", "b.md", "dangling.md"):
         os.symlink("nowhere" if name == "dangling.md" else "victim", name)
-
-    assert write_atomic("a.md", "new", is_ours=lambda there: True) == "a.edited.md"
-    assert write_atomic("dangling.md", "new", is_ours=lambda there: True) == "dangling.edited.md"
-    with pytest.raises(BadFile, match=r"b\.md .a symbolic link"):
-        write_atomic("b.md", "new")
-    assert listing(here) == {
-        "victim": "precious",
-        "a.md": "new",
-        "a.edited.md": "-> victim",
-        "b.md": "-> victim",
-        "dangling.md": "new",
-        "dangling.edited.md": "-> nowhere",
-    }
-
-
-def test_a_read_only_file_is_not_replaced(here: Path) -> None:
-    """A file that its owner may not write is moved aside where files may be, and refused elsewhere."""
-    for name in ("a", "b"):
+    for name in ("c.md", "d.md"):
         Path(name).write_text("old")
         os.chmod(name, 0o444)
 
-    assert write_atomic("a", "new", is_ours=lambda there: True) == "a.edited"
-    with pytest.raises(BadFile, match="read-only"):
-        write_atomic("b", "new")
-    assert listing(here) == {"a": "new", "a.edited": "old", "b": "old"}
+    for name in ("a", "c", "dangling"):
+        assert write_atomic(f"{name}.md", "new", is_ours=lambda there: True) == f"{name}.edited.md"
+    for name, reason in (("b.md", "symbolic link"), ("d.md", "read-only file")):
+        with pytest.raises(BadFile, match=rf"{name} .a {reason}"):
+            write_atomic(name, "new")
+    assert listing(here) == {
+        "victim": "precious", "a.md": "new", "a.edited.md": "-> victim", "b.md": "-> victim", "c.md": "new",
+        "c.edited.md": "old", "d.md": "old", "dangling.md": "new", "dangling.edited.md": "-> nowhere",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", ["folder", "pipe"])

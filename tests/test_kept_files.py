@@ -21,7 +21,7 @@ from debate_orchestrator.terminal.setup_base import RecentAnswers
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadReply
 
-SETUP = SetupState(answers={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
+DRAFT = SetupState(answers={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
 
 
 def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
@@ -124,8 +124,8 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     Path("mine.yaml").write_text("# my notes\nrounds: 2\n")
     kept = SetupFile("mine.yaml", notify=said.append)
     kept.load()
-    kept.write(SETUP)
-    kept.write(SETUP.model_copy(update={"answers": {"rounds": 3}}))
+    kept.write(DRAFT)
+    kept.write(DRAFT.model_copy(update={"answers": {"rounds": 3}}))
 
     assert Path("mine.edited.yaml").read_text() == "# my notes\nrounds: 2\n"
     assert sorted(os.listdir()) == ["mine.edited.yaml", "mine.yaml"]
@@ -182,21 +182,12 @@ def test_a_report_without_its_seal_is_kept_by_the_command(debate: Run, answers: 
     assert "kept as report.edited.md" in ran.err and "kept as report.edited.html" in ran.err
 
 
-DRAFT = SetupState(answers={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
-
-
 class TestKept:
-    def test_a_draft_comes_back(self, here: Path) -> None:
-        """A conversation that was left is found again as it was."""
+    def test_the_latest_draft_comes_back(self, here: Path) -> None:
+        """Of conversations that were left, the last one is found again as it was; none takes another's file."""
         saving.new_file().save(DRAFT)
-        found = saving.newest_unfinished()
-
-        assert found is not None
-        assert (found[0].path, found[1]) == (".debate-setup.yaml", DRAFT)
-
-    def test_the_latest_is_found(self, here: Path) -> None:
-        """Of several, the one that was left last is found; none takes another's file."""
-        saving.new_file().save(DRAFT)
+        first = saving.newest_unfinished()
+        assert first is not None and (first[0].path, first[1]) == (".debate-setup.yaml", DRAFT)
         second = saving.new_file()
         second.save(SetupState(answers={"rounds": 5}))
         os.utime(".debate-setup.yaml", (1, 1))
@@ -246,7 +237,8 @@ class TestKept:
 
 class TestMoved:
     def test_answers_lie_beside_the_report(self, here: Path) -> None:
-        """In the end the answers lie beside the report, and the file of its own is gone."""
+        """In the end the answers lie beside the report, under a name that no file of a person has, and the file of
+        their own is gone; one that the user named stays."""
         kept = saving.new_file()
         kept.save(DRAFT)
 
@@ -256,20 +248,11 @@ class TestMoved:
         kept.save(with_answers(DRAFT, "user", rounds=1))
         assert (kept.moved_files, read_mapping(kept.path)["rounds"]) == ([], 1)
 
-    def test_a_named_file_stays(self, here: Path) -> None:
-        """A file that the user named stays where it is."""
-        kept = SetupFile("mine.yaml", is_ours=False)
-        kept.save(DRAFT)
-        kept.move_to_report(DRAFT, "report.md")
-
-        assert Path("mine.yaml").exists() and Path("report.answers.yaml").exists()
-
-    def test_no_file_of_the_users_is_overwritten(self, here: Path) -> None:
-        """A file of that name that a person wrote stays, and another name is taken."""
         Path("report.answers.yaml").write_text("topic: mine\n")
-
-        assert saving.new_file().move_to_report(DRAFT, "report.md") == "report-2.answers.yaml"
-        assert Path("report.answers.yaml").read_text() == "topic: mine\n"
+        named = SetupFile("mine.yaml", is_ours=False)
+        named.save(DRAFT)
+        assert named.move_to_report(DRAFT, "report.md") == "report-2.answers.yaml"
+        assert Path("mine.yaml").exists() and Path("report.answers.yaml").read_text() == "topic: mine\n"
 
 
 class TestRecent:
