@@ -75,7 +75,7 @@ class TestExample:
         decision = render_file(report, ".html").partition('<section id="decision"')[2].partition("</section>")[0]
         markdown = render_file(report, ".md").partition("## Decision Brief")[2].partition("### How Far")[0]
         for whole, text in [
-            (brief.changed, first_sentence(brief.changed, 300)),
+            (brief.changed, first_sentence(brief.changed, 300, and_more=True)),
             *((text, first_sentence(text)) for text in held),
         ]:
             assert text in html.unescape(decision) and text in html.unescape(markdown)

@@ -172,6 +172,7 @@ def test_an_undecided_debate_with_a_decision_brief_is_reopened(tmp_path: Path) -
             if turn.phase.name == "verdict":
                 event = Rejected(turn_id=turn.id, problems=("no JSON",), reply=reply, absent=True)
             record_event(journal, current, event)
+        assert schedule.is_undecided(current.state)
         record_event(journal, current, Reopened())
         due = [turn.id for turn in schedule.turns_to_reopen(fold(journal.events[:-1]))]
         while not current.state.complete:
@@ -182,7 +183,8 @@ def test_an_undecided_debate_with_a_decision_brief_is_reopened(tmp_path: Path) -
     debate = fold(read(tmp_path / "j").events)
     assert due == ["final.verdict.judge", "final.brief.rapporteur", "final.brief-check.rapporteur"]
     assert [turn for turn, event in debate.replies.items() if event.reply.spec == "new"] == due
-    assert tally.verdict(debate) is not None and schedule.turns_to_reopen(debate) == []
+    assert tally.verdict(debate) is not None and not schedule.is_undecided(debate)
+    assert schedule.turns_to_reopen(debate) == []
 
 
 def test_a_spoiled_speech_is_kept_and_asked_again(tmp_path: Path) -> None:

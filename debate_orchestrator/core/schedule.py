@@ -271,6 +271,11 @@ def turns_without_usable_ballot(debate: DebateState) -> list[Turn]:
     return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
 
 
+def is_undecided(debate: DebateState) -> bool:
+    """Whether a debate has ended without a decision since ballots could not be used, and can be reopened for them."""
+    return _lacks_decision(debate) and bool(turns_to_reopen(debate))
+
+
 def _lacks_decision(debate: DebateState) -> bool:
     """Whether a debate has ended without a decision, and a final ballot could not be used."""
     if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):

@@ -87,7 +87,9 @@ class Settings(JournaledModel):
         Field(ge=1, le=MAX_ROUNDS),
         Setting(
             lambda format: (
-                f"a whole number from 1 to {format.round_limits.max}" if format.round_limits.max > 1 else "1"
+                f"a whole number from 1 to {min(format.round_limits.max, MAX_ROUNDS)}"
+                if format.round_limits.max > 1
+                else "1"
             ),
             format_default=lambda format: format.round_limits.default,
             keeps_origin=True,

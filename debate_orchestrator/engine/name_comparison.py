@@ -21,7 +21,7 @@ _ALIKE = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠ
 """Small capitals, letters of Armenian and digits, and the letters that they look like; `i` and `l` are one."""
 _THIN_SPACE = re.compile("[\u2005-\u200a\u202f\u205f]")
 """A space that is too thin to part words."""
-_WORD = re.compile(r"\S*[A-Za-z]\S*")
+_WORD = re.compile(r"(?<!\S)\S*[A-Za-z]\S*")
 """A word with a plain letter."""
 _ANY_LETTER = "\ua4d0"
 """Stands for any letter: one of Lisu, which looks like a Latin one itself."""

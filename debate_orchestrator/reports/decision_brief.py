@@ -363,10 +363,12 @@ def split_first_sentence(text: str) -> tuple[str, str]:
     return (first[0], line[first.end() :].strip()) if first else (line, "")
 
 
-def first_sentence(text: str, maximum: int = 140) -> str:
-    """The first sentence of a text, with an ellipsis where more follows. Of one that is too long the first clauses are
-    shown."""
+def first_sentence(text: str, maximum: int = 140, *, and_more: bool = False) -> str:
+    """The first sentence of a text, or all that fit, with an ellipsis where more follows. Of one that is too long the
+    first clauses are shown."""
     first, more = split_first_sentence(text)
+    while and_more and more and len(first) + len((following := split_first_sentence(more))[0]) < maximum:
+        first, more = f"{first} {following[0]}", following[1]
     if len(first) > maximum:
         clauses = re.match(_CLAUSES % (maximum - 2), first)
         return f"{clauses[0]} …" if clauses else wording.shorten(first, maximum)

@@ -308,14 +308,21 @@ class TournamentRun:
 
     async def _take_turns(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> None:
         journal: JournalWriter | None = None
+        made: list[Opened] = []  # empty for a journal that was there before
+
+        def make_opened() -> Opened:
+            made.append(self.tournament.make_opened(scheduled))
+            return made[0]
+
         try:
-            async with self._store.open(scheduled.id, lambda: self.tournament.make_opened(scheduled)) as journal:
-                self.tournament.must_belong(scheduled, journal.events)
+            async with self._store.open(scheduled.id, make_opened) as journal:
+                if not made:
+                    self.tournament.must_belong(scheduled, journal.events)
                 session = open_journal(journal, DebateFiles.of_journal(journal.path))
                 try:
-                    if session.state.due and (note := changed_prompts(session.state)) is not None:
+                    if not made and session.state.due and (note := changed_prompts(session.state)) is not None:
                         session.record(note)
-                    if schedule.turns_without_usable_ballot(session.state) and self._retry_undecided:
+                    if self._retry_undecided and schedule.is_undecided(session.state):
                         session.record(Reopened())
                     while session.state.due and not stop.is_set():
                         await self._drive(scheduled, session, stop)
@@ -384,7 +391,7 @@ class TournamentRun:
         self.budget.end_budget(scheduled.id)
         status: Status = "stopped"
         if debate.complete:
-            status = "undecided" if schedule.turns_without_usable_ballot(debate) else "complete"
+            status = "undecided" if schedule.is_undecided(debate) else "complete"
         self._set_status(scheduled, DebateStatus(status, _winner(debate), budget.committed_cost()))
 
     def _set_status(self, scheduled: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:

@@ -18,6 +18,7 @@ from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, sugg
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
+@cache
 def folder(name: str) -> Path:
     """The shipped folder of that name (`prompts`, `examples`, `skill`). Raises BadFile if this installation has
     none."""
