@@ -74,7 +74,7 @@ def test_a_finished_debate_has_its_page(debate: Run, finished: bytes) -> None:
     debate("report", J, "--to", "only.html")
     debate("replay", J, "--to", "played.html")
 
-    assert (ran.json["report"], ran.json["page"]) == ("report.md", "report.html")
+    assert (ran.json["report"], ran.json["html_report"]) == ("report.md", "report.html")
     assert (
         Path("report.html").read_bytes() == page == Path("only.html").read_bytes() == Path("played.html").read_bytes()
     )
@@ -94,7 +94,7 @@ def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
     again, checked = debate("report", J), debate("check", J)
     other = debate("open", "--answers", "answers.yaml", "--output", "report.md")
 
-    assert (ran.code, output["report"], output["page"]) == (0, "report.md", None)
+    assert (ran.code, output["report"], output["html_report"]) == (0, "report.md", None)
     assert "'report.html' is not a report and is not overwritten" in ran.err
     assert again.code == 2 and "'report.html' is not a report and is not overwritten" in again.err
     assert checked.code == 2 and "Give report.html another name. Then `debate report" in checked.err

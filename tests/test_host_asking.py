@@ -255,8 +255,8 @@ def test_ask_waits_for_the_moderator(debate: Run, here: Path) -> None:
     answered = ask(debate, "--wait=60")
     later.join()
 
-    assert early["missing"] == ["setup.topic.moderator: no reply at setup.setup/setup.topic.moderator.reply.json yet."]
-    assert (answered["status"], "missing" in answered) == ("ask", False)
+    assert early["awaited"] == ["setup.topic.moderator: no reply at setup.setup/setup.topic.moderator.reply.json yet."]
+    assert (answered["status"], "awaited" in answered) == ("ask", False)
 
 
 def test_a_wait_keeps_what_is_answered_before_and_during_it(

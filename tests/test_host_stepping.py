@@ -252,9 +252,9 @@ def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> No
 
     assert [one["turn"] for one in late.json["accepted"]] == ["1.challenge.a"]
     assert [one["turn"] for one in late.json["turns"]] == ["1.challenge.b"]
-    assert late.json["missing"] == ["1.challenge.b: no reply at report.turns/1.challenge.b.reply.md yet."]
+    assert late.json["awaited"] == ["1.challenge.b: no reply at report.turns/1.challenge.b.reply.md yet."]
     assert late.code == 0
-    assert [one["turn"] for one in whole["accepted"]] == ["1.challenge.b"] and "missing" not in whole
+    assert [one["turn"] for one in whole["accepted"]] == ["1.challenge.b"] and "awaited" not in whole
 
 
 def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

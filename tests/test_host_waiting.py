@@ -73,7 +73,7 @@ def test_one_step_takes_what_was_given_before_and_during_its_wait(
 
     assert [one["turn"] for one in ran.json["accepted"]] == [given["turn"], filed["turn"]]
     assert ran.code == 2 and len(ran.json["complaints"]) == 1 and "9.opening.a" in ran.json["complaints"][0]
-    assert "missing" not in ran.json and ran.json["turns"]
+    assert "awaited" not in ran.json and ran.json["turns"]
 
 
 def awaited(is_so: Callable[[], bool]) -> None:
@@ -161,7 +161,7 @@ def test_a_reply_that_is_being_written_is_left(
     early = debate("step", J, "--json")
     assert (early.code, early.json["accepted"], early.json["turns"]) == (0, [], [turn])
     sentence = f"{turn['turn']}: the reply at {turn['reply']} is still being written, and is left for the next call."
-    assert early.json["missing"] == [sentence]
+    assert early.json["awaited"] == [sentence]
 
     os.utime(turn["reply"], (time.time() - 2, time.time() - 2))
     assert accepted(debate("step", J, "--json").json) == [(turn["turn"], 6)]
@@ -187,7 +187,7 @@ def test_a_wait_ends_when_the_reply_is_whole(
     first_half = partial(Path(turn["reply"]).write_text, "The first half. ", encoding="utf-8")
     pauses += [first_half, lambda: write_rest(turn["reply"]), *[lambda: None] * 3]
     ran = debate("step", J, "--json", "--wait", "60").json
-    assert accepted(ran) == [(turn["turn"], 6)] and "missing" not in ran and not pauses
+    assert accepted(ran) == [(turn["turn"], 6)] and "awaited" not in ran and not pauses
 
 
 def test_a_named_file_that_is_being_written_is_refused(

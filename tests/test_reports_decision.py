@@ -31,7 +31,7 @@ from debate_orchestrator.reports.verdict_text import (
     remarks,
     score_bar,
     strength_sentences,
-    unchecked,
+    weaknesses,
     who_argued_better,
 )
 from debate_orchestrator.storage.journal import read
@@ -312,16 +312,16 @@ def test_a_first_sentence_ends_in_no_abbreviation() -> None:
 
 def test_what_was_not_checked() -> None:
     """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
-    assert tuple(unchecked(adversarial(rounds=1))) == (
+    assert tuple(weaknesses(adversarial(rounds=1))) == (
         "The turns came as files, from an agent or a person; which model wrote them is not on record.",
         "With one round, Researcher A, who spoke first, could not answer the other side.",
         "No source that the debaters cite was looked up.",
         "No judge also voted with the sides in the other order, which can change a vote.",
     )
-    assert not any("which can change" in one for one in unchecked(adversarial(rounds=1, mirror=True)))
-    assert not any("With one round" in one for one in unchecked(adversarial(rounds=2)))
+    assert not any("which can change" in one for one in weaknesses(adversarial(rounds=1, mirror=True)))
+    assert not any("With one round" in one for one in weaknesses(adversarial(rounds=2)))
     given = report_model("question", {}, material="Six people.")
-    assert not any("passage.txt" in one for one in unchecked(given))
+    assert not any("passage.txt" in one for one in weaknesses(given))
     assert '<p class="more"><a href="#h-context">Context files: “passage.txt”.</a></p>' in page.render(given)
 
 

@@ -92,7 +92,7 @@ def test_nothing_from_outside() -> None:
 
 
 def test_the_first_screen_comes_in_its_order() -> None:
-    """What the debate is, its question, the answer, how firm, why, what is open, what to do and what was not checked
+    """What the debate is, its question, the answer, how firm, why, what is open, what to do and what weakens it
     are before everything else, in that order."""
     page = must_be_whole(render(adversarial(rounds=2)))
     head = page.text.partition("Each claim, what each side holds")[0]
@@ -100,7 +100,7 @@ def test_the_first_screen_comes_in_its_order() -> None:
         *("Adversarial debate", "2 rounds", "1 judge", "Tabs are better than spaces.", "Indent with tabs."),
         *("Researcher A (Pro) argued better (narrow).", "A leads by 14.29%; at most 20 points each", "Why"),
         *("It came down to one point.", "Still in dispute", "C1 Unresolved: It is cheaper.", "Do next"),
-        *("Measure the cost.", "Not checked", "No source that the debaters cite", "Researcher B (Con)"),
+        *("Measure the cost.", "What weakens the result", "No source that the debaters cite", "Researcher B (Con)"),
     ]
     text = " ".join(head.partition("Appendix")[2].split())
     places = [text.find(part) for part in order]

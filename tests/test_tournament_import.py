@@ -307,7 +307,7 @@ def test_debatebench_needs_no_map(debate: Run) -> None:
     assert table("dimension_means")[0] == {
         "model": "one",
         "dimension": "clarity",
-        "mean_score": "6.333333",
+        "mean_points": "6.333333",
         "samples": "2",
         "pro_mean": "6.333333",
         "con_mean": "",

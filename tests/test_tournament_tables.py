@@ -127,7 +127,7 @@ def test_repeats_and_turns_are_kept_apart_from_votes(debate: Run) -> None:
     consistency = table("self_consistency")[0]
     assert (consistency["debates"], consistency["same_outcome_rate"]) == ("3", "1")
     assert float(consistency["pearson"]) == pytest.approx(0.9966, abs=1e-4)
-    assert [(one["round"], one["mean_score"], one["mean_change"]) for one in table("score_by_round")] == [
+    assert [(one["round"], one["mean_lead"], one["mean_change"]) for one in table("lead_by_round")] == [
         ("1", "5", ""),
         ("2", "5.333333", "0.333333"),
     ]
@@ -270,16 +270,16 @@ def test_points_of_both_ballots_of_a_judge_count_in_equal_parts() -> None:
     ballots.append(BallotRow(debate="con", judge="held", winner="tie", scores={"logic": (5, 5)}, score=50))
     found = tables_of(debates, ballots)
 
-    gaps = [(row["debate"], row["mean_pro"], row["mean_con"], row["gap"]) for row in found["score_gaps"]]
-    assert sorted(gaps) == [("con", 5, 5, 0), ("pro", 7.5, 6, 1.5)]
-    assert {row["model"]: row["mean_score"] for row in found["dimension_means"]} == {"x": 6.25, "y": 5.5}
+    leads = [(row["debate"], row["mean_pro"], row["mean_con"], row["lead"]) for row in found["score_gaps"]]
+    assert sorted(leads) == [("con", 5, 5, 0), ("pro", 7.5, 6, 1.5)]
+    assert {row["model"]: row["mean_points"] for row in found["dimension_means"]} == {"x": 6.25, "y": 5.5}
     votes = [(row["judge"], row["debater"], row["mean_lead"]) for row in found["votes_by_judge_and_debater"]]
     assert votes == [("held", "x", 1.5), ("held", "y", -1.5)]
     assert [row["mean_gain"] for row in found["second_speaker"]] == [-25]  # 50 less (80 + 70) / 2, for the topic
     unscored = [row.model_copy(update={"claim_score": None}) for row in ballots]
     found = tables_of(debates, unscored)
     assert [row["mean_gain"] for row in found["second_speaker"]] == [-0.75]  # half of 0 less half of (3 + 0) / 2
-    courses = [(row["judge"], row["ballots"], row["mean_score"]) for row in found["score_by_round"]]
+    courses = [(row["judge"], row["ballots"], row["mean_lead"]) for row in found["lead_by_round"]]
     assert courses == [("changed", 1, 0), ("held", 1, 3)]
 
 
@@ -306,7 +306,7 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     labelled = [row.model_copy(update={"label": "true", "round": 1, "repeat": n}) for row in ballots for n in (0, 1)]
     found = tables_of(debates, labelled)
 
-    assert [row["ballots"] for row in found["score_by_round"]] == [1, 1]
+    assert [row["ballots"] for row in found["lead_by_round"]] == [1, 1]
     assert [row["count"] for row in found["labels"]] == [1, 1]
     assert [row["debates"] for row in found["self_consistency"]] == [1, 1]
 

@@ -116,7 +116,7 @@ def _as_json(
         fields |= {"settled": result.answers}
     if unapproved_risks or ready or not arguments.dialog:
         fields |= {"needs_consent": [risk.model_dump() for risk in unapproved_risks]}
-    fields |= {"missing": result.missing} if result.missing else {}
+    fields |= {"awaited": result.awaited} if result.awaited else {}
     return fields | {"complaints": list(result.problems)}
 
 

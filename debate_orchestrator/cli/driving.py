@@ -179,16 +179,21 @@ def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estim
     reports = write_reports(session)
     code = 3 if schedule.turns_to_reopen(session.state) else 0
     if arguments.json:
-        paths = {"journal": files.journal, "report": files.report, "page": reports.page, "summary": reports.summary}
+        paths = {
+            "journal": files.journal,
+            "report": files.report,
+            "html_report": reports.html_report,
+            "summary": reports.summary,
+        }
         print_json({"status": "done", **outcome(reports.report), **paths})
         return code
     if not quiet and (spending := spending_line(session.state)):
         print_status(spending)
     print_reports(reports, quiet=quiet)
     rehearsal = model_spec.is_rehearsal(session.state.cast) or getattr(arguments, "rehearse", False)
-    if reports.page and not quiet and not rehearsal:
+    if reports.html_report and not quiet and not rehearsal:
         ask_first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
-        next_step(f"{ask_first}open {shell_word(reports.page)} in a browser.")
+        next_step(f"{ask_first}open {shell_word(reports.html_report)} in a browser.")
     return code
 
 
@@ -257,12 +262,12 @@ class WrittenReports(NamedTuple):
     report: ReportModel
     summary: str
     """The closing line."""
-    page: str | None
+    html_report: str | None
     """The path of the HTML report; None if something else is in its place."""
 
 
 def write_reports(session: DebateSession) -> WrittenReports:
-    """Writes the report, and its page if it can be. Raises Paused if turns are left that only a host can take."""
+    """Writes the report, in HTML too if it can be. Raises Paused if turns are left that only a host can take."""
     report, problems = finish(session, print_status)
     print_problems(problems)
     next_sentence = wording.ask_again_sentence(session.state, session.files.journal)
@@ -276,7 +281,7 @@ def print_reports(reports: WrittenReports, *, quiet: bool = False) -> None:
     winner_is_behind = reports.report.verdict is not None and reports.report.verdict.winner_is_behind
     more_lines = (
         wording.WINNER_BEHIND if winner_is_behind else "",
-        f"HTML report: {name_of(reports.page)}" if reports.page else "",
+        f"HTML report: {name_of(reports.html_report)}" if reports.html_report else "",
     )
     for line in () if quiet else filter(None, more_lines):
         print_status(line)

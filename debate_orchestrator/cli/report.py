@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_journal(arguments.journal)
     report = report_of(arguments.journal, read(arguments.journal).entries)
     problems: list[str] = []
-    path, page = arguments.to, None
+    path, html_report = arguments.to, None
     if path:
         report_files.write(report, path, print_status)
     else:
@@ -46,15 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
                 hint="name another file: --to FILE",
             )
         problems = report_files.write_both(report, path, files.page, print_status)
-        page = None if problems else files.page
+        html_report = None if problems else files.page
     summary = summary_line(report, path, under_way=is_being_written(arguments.journal))
     if arguments.json:
-        print_json({"status": report.status, "report": path, "page": page, "summary": summary})
+        print_json({"status": report.status, "report": path, "html_report": html_report, "summary": summary})
     else:
         print_result(summary)
-        if page:
-            print_status(f"HTML report: {name_of(page)}")
-            next_step(f"open {shell_word(page)} in a browser.")
+        if html_report:
+            print_status(f"HTML report: {name_of(html_report)}")
+            next_step(f"open {shell_word(html_report)} in a browser.")
     print_problems(problems)
     return 2 if problems else 0
 

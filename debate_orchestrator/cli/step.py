@@ -214,8 +214,8 @@ def _print_results(
             "report": files.report if result.done else None,
             "summary": summary,
         }
-        report_data = {"page": reports.page} if reports else {}
-        print_json(fields | report_data | ({"missing": result.missing} if result.missing else {}))
+        report_data = {"html_report": reports.html_report} if reports else {}
+        print_json(fields | report_data | ({"awaited": result.awaited} if result.awaited else {}))
     else:
         for line in show:
             print_result(line)
@@ -228,7 +228,7 @@ def _print_results(
             words = plural(reply.words, "word")
             dropped_text = "; ".join(dropped_turns(reply.changes or ()))
             print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark, dropped_text))))
-        for sentence in result.missing:
+        for sentence in result.awaited:
             print_status(sentence)
         for turn in result.turns:
             print_result(f"due: {turn.turn} ({turn.title})", f"     brief {turn.brief}", f"     reply {turn.reply}")

@@ -19,7 +19,7 @@ from debate_orchestrator.engine.start import context_problems
 from debate_orchestrator.host.turns_folder import (
     TurnFiles,
     TurnsFolder,
-    missing_reply,
+    awaited_reply_text,
     read_named_reply,
     wait_for_replies,
 )
@@ -60,7 +60,7 @@ class AskResult(FrozenModel):
     problems: tuple[str, ...]
     rejected_keys: frozenset[str]
     """The keys of the answers that were not taken."""
-    missing: tuple[str, ...]
+    awaited: tuple[str, ...]
     """A sentence for each reply that was waited for and did not come."""
 
 
@@ -100,7 +100,7 @@ def ask(
     if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
         wait_for_replies([folder.turn_files(due.turn, "json")], wait)
         state = questions.with_checked_answers(setup_file.load())  # someone may have changed it meanwhile
-    state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, setup_file)
+    state, turn_files, awaited = _take_moderator_replies(folder, state, questions, problems, setup_file)
     questions_to_ask = questions.questions_to_ask(state)
     state = questions.mark_asked(state, *questions_to_ask)
     setup_file.write(state)
@@ -112,7 +112,7 @@ def ask(
         origins=dict(state.origins),
         problems=tuple(problems),
         rejected_keys=frozenset(rejected_keys),
-        missing=missing,
+        awaited=awaited,
     )
 
 
@@ -189,7 +189,7 @@ def _take_moderator_replies(
     setup_file: SetupFile,
 ) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
     """The state with the moderator's replies that are there; the files of the next one, whose brief is written;
-    and what is missing. What is wrong with a reply is added to `problems`. A reply was paid for, and is put
+    and which replies are awaited. What is wrong with a reply is added to `problems`. A reply was paid for, and is put
     away only when the state with it is saved. Raises BadFile if a file can't be written or moved."""
     while isinstance(next_item := questions.next(state), ModeratorTask):
         turn_files = folder.turn_files(next_item.turn, "json")
@@ -213,7 +213,7 @@ def _take_moderator_replies(
             problem = folder.write_brief(turn_files, brief)
             problems += [problem] if problem else []
             is_waiting = asked_before and not problem
-            return state, turn_files, (missing_reply(turn_files.turn, turn_files.reply),) if is_waiting else ()
+            return state, turn_files, (awaited_reply_text(turn_files.turn, turn_files.reply),) if is_waiting else ()
         setup_file.write(state)
         folder.move_taken_aside(turn_files)
     return state, None, ()

@@ -19,7 +19,7 @@ from debate_orchestrator.engine.debate import DebateSession, continue_debate, dr
 from debate_orchestrator.engine.library import consent_if_trusted
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.engine.turn import RunOptions
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, missing_reply, wait_for_replies
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, awaited_reply_text, wait_for_replies
 from debate_orchestrator.prompting import replies, reply_code
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.prompting.reply_code import code_for
@@ -76,7 +76,7 @@ class StepResult(FrozenModel):
     """Lines for the user, word for word."""
     accepted: tuple[Accepted, ...] = ()
     problems: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    awaited: tuple[str, ...] = ()
     """A sentence for each turn that was due before and whose reply did not come."""
     turns: tuple[DueTurn, ...] = ()
 
@@ -103,7 +103,7 @@ def step(
 
     Returns:
         What was `accepted`, the `problems` about other replies, and the `turns` now due, each with the path of its
-        brief. When no turn is left (`done`), the report and the page are on disk.
+        brief. When no turn is left (`done`), the report is on disk, in markdown and in HTML.
 
     Raises:
         BadSettings: the journal needs your consent, or a person has a seat.
@@ -213,7 +213,7 @@ class Stepper:
             show=(*(line.shown_alone(self.state) for line in show), *self._late_replies()),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
-            missing=tuple(missing_reply(turn.turn, turn.reply) for turn in asked),
+            awaited=tuple(awaited_reply_text(turn.turn, turn.reply) for turn in asked),
             turns=turns,
         )
 

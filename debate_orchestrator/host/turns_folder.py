@@ -1,8 +1,8 @@
 """The folder between engine and host: a brief is written as a file, its reply is put beside it.
 
 A reply in place counts only if the brief beside it is, to the byte, the brief that is due now. A brief holds
-markers made of the debate's nonce, and everything said before it, so it can't have been answered early. A journal that
-lost its tail to a crash takes up again the replies that still answer it.
+everything said before it, and the marks that fence off each speech, which are made from the debate's nonce. So it can't
+have been answered early. A journal that lost its tail to a crash takes up again the replies that still answer it.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class TurnsFolder:
             raise BadFile(f"{name_of(path)} can't be moved aside ({error_text(error)}).") from None
 
 
-def missing_reply(turn: str, reply: str) -> str:
+def awaited_reply_text(turn: str, reply: str) -> str:
     """The sentence for a turn whose reply, at that path, was not taken."""
     if os.path.lexists(reply):
         return f"{turn}: the reply at {reply} is still being written, and is left for the next call."

@@ -281,7 +281,7 @@ def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
         title=format.title,
         about=f"{format.title}. {format.about}",
         criteria={name: format.rubric.criteria[name].title for name in debate.criteria},
-        max_score=float(judging.scales.max_score) if judging.scales.max_score else None,
+        max_claim_score=float(judging.scales.max_claim_score) if judging.scales.max_claim_score else None,
     )
 
 

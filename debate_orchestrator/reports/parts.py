@@ -436,8 +436,8 @@ class FormatReport(Part):
     """Title and what it is about, in sentences."""
     criteria: dict[str, str]
     """Criterion, as ballots name it, to its title; empty if nothing is scored."""
-    max_score: float | None
-    """The most that the single score of a ballot may be, as of a claim; null if ballots have no such score."""
+    max_claim_score: float | None
+    """The most that a claim score may be; null if ballots have none."""
 
 
 class ContextFileReport(Part):

@@ -86,8 +86,8 @@ def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
         "other_final_fields": lambda turn: writer.field_items(
             fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated)
         ),
-        "score_table": partial(_score_table, report),
-        "parsed_ballot": partial(_ballot_text, report),
+        "points_table": partial(_points_table, report),
+        "ballot_text": partial(_ballot_text, report),
         "quote_results": lambda turn: writer.items(quote_results(turn.quotes)),
         "cited": lambda turn: writer.line(citations.cited_pages(turn.pages)),
     }
@@ -110,7 +110,7 @@ def _decision_values(report: ReportModel, fields: FieldText) -> dict[str, Any]:
         "turn_links": turn_links,
         "open_claims": shown_claims,
         "more_claims": more_claims,
-        "unchecked": list(verdict_text.unchecked(report)),
+        "weaknesses": list(verdict_text.weaknesses(report)),
         "argued_better": verdict_text.who_argued_better(report),
         "remarks": verdict_text.remarks(report),
         "strength_rule": verdict_text.strength_rule(report),
@@ -158,12 +158,12 @@ def _ballot_parts(report: ReportModel, turn: TurnReport, what: str) -> Iterator[
         yield FieldPart("line", "Conceded the whole position", phrase(seats[conceded]))
 
 
-def _score_table(report: ReportModel, turn: TurnReport) -> PhraseTable:
-    """The scores that a ballot gives, a row for each criterion."""
-    scores = (turn.fields or {})["scores"]
+def _points_table(report: ReportModel, turn: TurnReport) -> PhraseTable:
+    """The points that a ballot gives, a row for each criterion."""
+    points = (turn.fields or {})["scores"]
     headers = (phrase("Criterion"), *(inline_markdown(report.seats[side]) for side in report.names))
     rows = (
-        (inline_markdown(title), *(phrase(f"{scores[side][name]:g}") for side in report.names))
+        (inline_markdown(title), *(phrase(f"{points[side][name]:g}") for side in report.names))
         for name, title in report.format.criteria.items()
     )
     return PhraseTable(headers, tuple(rows))

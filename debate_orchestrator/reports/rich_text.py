@@ -25,8 +25,8 @@ class Span(NamedTuple):
     text: str
     kind: Kind = "report"
     """`report`: the report's own words. Of others: `escaped` is shown character for character; `inline_markdown` keeps
-    emphasis, code and links. Both fill a line, or the rest of one after a title; where the report has more to say on
-    that line, others' words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of
+    code, links and struck words. Both fill a line, or the rest of one after a title; where the report has more to say
+    on that line, others' words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of
     itself, `cited` the title of a page that is linked, in quotation marks too, `issue` the id of an issue."""
     strong: bool = False
     target: str = ""
@@ -70,7 +70,7 @@ def escaped(text: str) -> Phrase:
 
 
 def inline_markdown(text: str) -> Phrase:
-    """A sentence of a speaker or judge, with its emphasis, code and links."""
+    """A sentence of a speaker or judge, with its code, links and struck words."""
     return _others(text, "inline_markdown")
 
 

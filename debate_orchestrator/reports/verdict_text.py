@@ -235,8 +235,8 @@ MAX_OPEN = 2
 """The number of open claims on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
-_UNCHECKED = ("sources", "earlier debate", ONE_ROUND)
-"""Kinds of notes that say what was checked, and what was not."""
+_WEAKENING = ("sources", "earlier debate", ONE_ROUND)
+"""Kinds of notes that weaken a result although they are no warnings."""
 
 
 class Reason(NamedTuple):
@@ -366,7 +366,7 @@ def score_bar(report: ReportModel) -> ScoreBar | None:
         return None
     first, second = report.positions
     if report.judging.labelled:
-        highest = Fraction(report.judging.scales.max_score or "0")
+        highest = Fraction(report.judging.scales.max_claim_score or "0")
         if verdict.label is None or verdict.claim_score is None or not highest:
             return None
         text = f"{decimals(verdict.claim_score)} on a scale from 0 to {decimals(highest)}"
@@ -424,14 +424,14 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
             yield Reason(name, text, turn.id)
 
 
-def unchecked(report: ReportModel) -> Iterator[str]:
+def weaknesses(report: ReportModel) -> Iterator[str]:
     """The weaknesses of the result, a sentence each."""
     yield from untouched_issues(report.issues if report.shown_decision_brief else None)
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"
         if note.kind == DEGRADED:
             continue  # it stands at the recommendation
-        if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
+        if note.severity == "warning" or note.kind in _WEAKENING or hosted:
             yield note.text
     if (
         report.shown_verdict is not None

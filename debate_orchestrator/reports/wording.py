@@ -26,18 +26,18 @@ SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
 class VoteScales(FrozenModel):
     """The largest numbers in the votes of a format."""
 
-    max_score: str = ""
-    """As shown: `10`; empty if there is none."""
+    max_claim_score: str = ""
+    """The most that a claim score may be, as shown: `10`; empty if there is none."""
     max_probability: Fraction = Fraction(1)
     """What means certainty: 1, or 100 where votes give a probability in percent."""
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
     def with_scale(self, score: Fraction | None, between: str = "/") -> str:
-        """A score with the most that there is: `7/10`."""
+        """A claim score with the most that there is: `7/10`."""
         if score is None:
             return "none"
-        return f"{decimals(score)}{between}{self.max_score}" if self.max_score else decimals(score)
+        return f"{decimals(score)}{between}{self.max_claim_score}" if self.max_claim_score else decimals(score)
 
     def label_text(self, label: str | None, score: Fraction | None) -> str:
         """A label with its score: `misleading (4/10)`."""
@@ -60,7 +60,7 @@ def scales(format: Format) -> VoteScales:
     highest = scores[0].max if scores else None
     share = next((shape[PROBABILITY].max for shape in reversed(fields) if PROBABILITY in shape), None)
     return VoteScales(
-        max_score="" if highest is None else f"{highest:g}",
+        max_claim_score="" if highest is None else f"{highest:g}",
         max_probability=Fraction(str(share)) if share else Fraction(1),
     )
 

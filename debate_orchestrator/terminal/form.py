@@ -37,7 +37,8 @@ DRAFT_PREFIX = ("",)
 
 
 class Form(ABC):
-    """A form while a person fills it in. `entered` is what was typed so far, and is kept after every answer."""
+    """A form while a person fills it in. `answers` has what was typed so far, and is saved after each
+    answer."""
 
     at_first_message = "This is the first question."
     """The message if there is no way back."""
