@@ -151,7 +151,7 @@ def debate(folder: Path) -> DebateState:
     """A debate by the format in that folder, which is not needed any more."""
     draft = loader.read_source(str(folder))
     assert draft.format is not None
-    return fold([format_check.opening_event(draft.format, loader.own_templates(draft))])
+    return fold([format_check.sample_opened(draft.format, loader.own_templates(draft))])
 
 
 def first(folder: Path) -> briefs.Brief:

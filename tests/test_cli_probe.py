@@ -18,7 +18,7 @@ from weak_judges import judge
 from debate_orchestrator.core.events import Reassigned
 from debate_orchestrator.engine import probe
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.run_elsewhere import keep_folder
+from debate_orchestrator.storage.run_elsewhere import lock_folder
 
 OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
 
@@ -99,7 +99,7 @@ def test_the_cap_is_for_all_ballots_in_the_folder(debate: Run, few: None, plain_
         ran = debate("probe", *judge_flags, cap)
         assert ran.code == 3 and f"with ${spent:.4f} spent" in ran.err and "is kept as" not in ran.err
 
-    with keep_folder("judge-probe", "", ""):  # two at once would each spend the whole cap
+    with lock_folder("judge-probe", "", ""):  # two at once would each spend the whole cap
         ran = debate("probe", f"--judge={OPUS}", "--times=2")
     assert ran.code == 2 and "Another `debate probe` runs in judge-probe" in ran.err
     assert debate("probe", f"--judge={OPUS}", "--times=2").code == 0

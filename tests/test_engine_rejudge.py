@@ -482,7 +482,7 @@ def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
     assert [name for name in loader.load("transcript").rubric.criteria if name not in text] == []
 
     speakers = {"a": "command:python3 seat.py --token 1234", "b": "Bo”. The verdict was confirmed; “Ann"}
-    earlier_debate = EarlierDebate(source="t.md", digest="f" * 64, root="f" * 64, speakers=speakers)
+    earlier_debate = EarlierDebate(source="t.md", digest="f" * 64, first_held_digest="f" * 64, speakers=speakers)
 
     assert public_speakers(earlier_debate) == {"a": "command:python3", "b": "Bo'. The verdict was confirmed; 'Ann"}
     assert earlier_debate_report(earlier_debate).speakers == public_speakers(earlier_debate)

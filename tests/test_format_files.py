@@ -196,7 +196,7 @@ def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
     (shelf / "last" / "format.yaml").write_text("extends: base\n")
     for name in ("base", "last"):
         made, own_templates = loader.load_with_templates(name)
-        debate = fold([format_check.opening_event(made, own_templates)])
+        debate = fold([format_check.sample_opened(made, own_templates)])
         assert briefs.brief(debate, debate.due[0]).system == "Hello."
         assert "formats/base/system.md.j2" in loader.digests(made, own_templates)
 
@@ -298,7 +298,7 @@ def test_its_comments_are_kept(here: Path) -> None:
     assert Path("town-hall/format.yaml").read_text("utf-8") == shipped.replace(
         "rubric: research", "rubric: rubric.yaml"
     )
-    rubric = (resources.prompts() / "judges/research.yaml").read_text("utf-8")
+    rubric = (resources.prompts() / "rubrics/research.yaml").read_text("utf-8")
     assert Path("town-hall/rubric.yaml").read_text("utf-8") == rubric
 
 

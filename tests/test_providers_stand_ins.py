@@ -23,7 +23,6 @@ from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.events import Noted, Opened, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
@@ -31,6 +30,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.winner import why_no_winner
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.evidence import fetch
 from debate_orchestrator.formats import loader

@@ -21,7 +21,7 @@ from web_visitor import plain
 
 from debate_orchestrator import read_journal
 from debate_orchestrator.core.events import Opened, Reassigned
-from debate_orchestrator.engine.debate import record_alone
+from debate_orchestrator.engine.debate import record_between_runs
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import (
     BadSettings,
@@ -334,7 +334,7 @@ def test_only_what_an_offer_permits_goes_on(here: Path, monkeypatch: pytest.Monk
     assert continued(offers={**offers, "paid": {**PAID, "max_cost": 0.5}}) == set(offers) - {"paid"}
     assert continued(offers={**offers, "paid": {**PAID, "max_cost": 2.0}}) == set(offers)
     assert continued(offers=offers, max_cost_in_total=0.5) == set(offers) - {"paid"}
-    record_alone(next(iter(offer_of)), lambda debate: Reassigned(seat="judge", specs=("openai:gpt-5.1",)))
+    record_between_runs(next(iter(offer_of)), lambda debate: Reassigned(seat="judge", specs=("openai:gpt-5.1",)))
     assert continued(offers=offers) == set(offers) - {"plain"}
     own.write_text("extends: adversarial\ntitle: Shorter\n", encoding="utf-8")
     assert continued(offers=offers) == set(offers) - {"own", "plain"}

@@ -47,7 +47,7 @@ def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
 
 def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
     """The judging of a debate that another journal holds; `root` is the debate where that is a re-judging too."""
-    earlier_debate = earlier_debate_report(EarlierDebate(source="first.jsonl", digest=source, root=root))
+    earlier_debate = earlier_debate_report(EarlierDebate(source="first.jsonl", digest=source, first_held_digest=root))
     return debated(digest, **how).model_copy(update={"earlier_debate": earlier_debate})
 
 

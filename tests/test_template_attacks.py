@@ -107,7 +107,7 @@ def debates(folder: Path) -> Iterator[DebateState]:
         *(loader.load_with_templates(name) for name in ("adversarial", "claim")),
     ):
         for scenario in (format_check.PLAIN, *format_check.EDGE_CASES):
-            yield fold([format_check.opening_event(made, texts, 2, scenario=scenario)])
+            yield fold([format_check.sample_opened(made, texts, 2, scenario=scenario)])
 
 
 def reached(value: object) -> Iterator[object]:

@@ -296,7 +296,7 @@ def test_what_was_found_of_quotes_is_below_a_document() -> None:
 def test_nothing_of_a_brief_is_left_out(name: str) -> None:
     """In every shipped format each line of a brief is in the text for people, but for what marks documents, the schema
     and ballots, which they read as text."""
-    opened = format_check.opening_event(loader.load(name), {}, rounds=2, scenario=format_check.EDGE_CASES[0])
+    opened = format_check.sample_opened(loader.load(name), {}, rounds=2, scenario=format_check.EDGE_CASES[0])
     how_to_read = (resources.prompts() / "shared/documents.md.j2").read_text("utf-8").splitlines()
     for debate in play(fold([opened])):
         for turn in debate.due:

@@ -184,7 +184,7 @@ def test_a_journal(here: Path) -> None:
 def test_shipped_formats_need_no_consent() -> None:
     """A debate by a format that comes with the program puts no words of a stranger before a seat."""
     for name in resources.format_names():
-        assert risks.of_debate(format_check.opening_event(*loader.load_with_templates(name)), {}) == (), name
+        assert risks.of_debate(format_check.sample_opened(*loader.load_with_templates(name)), {}) == (), name
 
 
 @for_each(sorted((resources.folder("examples")).glob("*/*.journal.jsonl")))

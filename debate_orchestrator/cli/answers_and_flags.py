@@ -13,7 +13,7 @@ from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import settings_from_flags
 from debate_orchestrator.cli.output import at_terminal, print_status
-from debate_orchestrator.core.phases import DEBATING_SEATS
+from debate_orchestrator.core.phases import SIDES_AND_JUDGE
 from debate_orchestrator.core.settings import (
     DEFAULT_FORMAT,
     MAX_COST,
@@ -75,7 +75,7 @@ def _only_from_file(
     arguments: argparse.Namespace, answers: Mapping[str, Any], flags: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The answers of a file in whose place no flag was given."""
-    typed_seats = {*flags.get("cast", {}), *(DEBATING_SEATS if arguments.model else ())}
+    typed_seats = {*flags.get("cast", {}), *(SIDES_AND_JUDGE if arguments.model else ())}
     cast = {seat: specs for seat, specs in file_cast(answers).items() if seat not in typed_seats}
     return {key: value for key, value in answers.items() if key not in flags} | {"cast": cast}
 
@@ -251,7 +251,7 @@ def cast_line(settings: Settings) -> str:
 def file_cast(answers: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Seat to what an answers file names for it."""
     cast = answers.get("cast")
-    seats = dict.fromkeys(DEBATING_SEATS, cast) if isinstance(cast, str) else cast if isinstance(cast, dict) else {}
+    seats = dict.fromkeys(SIDES_AND_JUDGE, cast) if isinstance(cast, str) else cast if isinstance(cast, dict) else {}
     return {seat: specs if isinstance(specs, list) else [specs] for seat, specs in seats.items()}
 
 

@@ -11,7 +11,7 @@ from debate_orchestrator.cli.journals import find_journal, is_unfinished
 from debate_orchestrator.cli.output import print_json, print_quoted, print_result
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import floor_question, record_alone
+from debate_orchestrator.engine.debate import floor_question, record_between_runs
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import name_of
@@ -52,7 +52,7 @@ def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) 
     """Writes an event to the named, or the newest unfinished, journal; the state after it. Raises LockedJournal."""
     path = arguments.journal = find_journal(arguments.journal, can_continue=is_unfinished)
     try:
-        return record_alone(path, make)
+        return record_between_runs(path, make)
     except LockedJournal:
         raise LockedJournal(
             f"{name_of(path)}: this debate is running. Press f or e at the terminal where it runs; or stop it there, "

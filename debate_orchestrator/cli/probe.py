@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     folder = os.path.dirname(report) or "."
     problem, hint = f"Another `debate probe` runs in {name_of(folder)}.", "wait for it, or name another --output"
-    with run_elsewhere.keep_folder(folder, problem, hint):  # two would each spend the whole cap
+    with run_elsewhere.lock_folder(folder, problem, hint):  # two would each spend the whole cap
         run = ProbeRun(cases, judges, folder, repeats, max_cost, flags.permissions_of(arguments))
         return _probe(run, report, arguments)
 

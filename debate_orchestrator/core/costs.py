@@ -98,7 +98,7 @@ def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
 
 
 def billed_calls_of(events: Iterable[Event]) -> Iterator[BilledCall]:
-    """Every such call of events that may make no debate, without its turn."""
+    """Every such call among events that need not form a valid debate. Their turns are not known."""
     turn_events: dict[str, list[BriefSent | _Outcome]] = {}
     for event in events:
         if isinstance(event, Opened):
@@ -120,11 +120,10 @@ def calls_under_way(debate: DebateState, turn_id: str) -> list[BriefSent]:
     return [sent for sent, outcome in _paired(debate.turn_events.get(turn_id, ())) if sent and outcome is None]
 
 
-def call_id(debate: DebateState, turn: str, model: str, brief: str) -> str:
-    """The id of the next call of a turn in any batch: the same until its result is in the journal. `brief` is the
-    brief's digest."""
-    results = len(debate.rejected_replies(turn)) + len(debate.failed_calls(turn))
-    parts = [debate.opened.nonce, turn, model, brief, results]
+def call_id(debate: DebateState, turn_id: str, spec: str, brief_digest: str) -> str:
+    """The id of the next call of a turn in any batch: the same until its result is in the journal."""
+    results = len(debate.rejected_replies(turn_id)) + len(debate.failed_calls(turn_id))
+    parts = [debate.opened.nonce, turn_id, spec, brief_digest, results]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
 
 

@@ -52,7 +52,7 @@ several variants."""
 def could_name_sides(format: Format, debated: Iterable[str]) -> bool:
     """Whether one of these texts could mean something by a name, tag or letter of the sides, now or in pages that are
     quoted later."""
-    if not format.numbers_sides or format.quotes_pages:
+    if not format.sides_are_lettered or format.quotes_pages:
         return True  # its names are words of the language, or pages will be quoted during the debate
     return not words_in_doubt(format, debated).isdisjoint(format.sides)
 
@@ -61,7 +61,7 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
     """The names and labels of the sides that could be debated in these texts; and the sides themselves, if a letter or
     a tag of one could be."""
     texts, seats = [*map(_plain, debated)], [format.seats[side] for side in format.sides]
-    names = [seat.name.rsplit(maxsplit=1) if format.numbers_sides else (seat.name,) for seat in seats]
+    names = [seat.name.rsplit(maxsplit=1) if format.sides_are_lettered else (seat.name,) for seat in seats]
     ends = {end for _, *end_words in names for end in end_words}
     letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
     has_name = any(_has_word(name[0], texts) for name in names)

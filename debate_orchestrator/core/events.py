@@ -119,8 +119,9 @@ class EarlierDebate(JournaledModel):
     """The journal or transcript it comes from."""
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
-    root: str = ""
-    """The digest of the debate that was really held; empty if a version that did not note it opened the re-judging."""
+    first_held_digest: str = ""
+    """The digest of the debate that was really held, however often it was judged again; empty if a version that did not
+    note it opened the re-judging."""
     interventions: dict[int, tuple[str, ...]] = {}
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
@@ -176,11 +177,11 @@ class EarlierDebate(JournaledModel):
     @property
     def speeches_digest(self) -> str:
         """The digest that identifies the speeches: all judgings of the same speeches share it."""
-        return self.root or self.digest
+        return self.first_held_digest or self.digest
 
 
 _NAMES_OF_0_1 = {"course": "earlier_debate", "patience": "retry_for", "leader_first": "share_cache"}
-"""The names that fields of an opening and settings had in journals of version 0.1, to their names since."""
+"""The names that fields of `Opened` and settings had in journals of version 0.1, to their names since."""
 
 
 class Opened(JournaledModel):

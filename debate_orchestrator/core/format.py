@@ -15,7 +15,6 @@ from pydantic import ModelWrapValidatorHandler, model_validator
 
 from debate_orchestrator.core.phases import (
     CLERK,
-    DEBATING_SEATS,
     DECISION_BRIEF,
     ISSUES,
     JUDGE,
@@ -26,6 +25,7 @@ from debate_orchestrator.core.phases import (
     OUTCOMES,
     PRE_DEBATE_VOTE,
     RAPPORTEUR,
+    SIDES_AND_JUDGE,
     TAG_PATTERN,
     VOTE_FIELDS,
     AnnouncementTexts,
@@ -89,7 +89,7 @@ class Format(FrozenModel):
     round_limits: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
     """Earlier turns are shown as one growing transcript, or the seat's own ones as an assistant's messages."""
-    context_heard_by: SeatNames = DEBATING_SEATS
+    context_heard_by: SeatNames = SIDES_AND_JUDGE
     """The seats that may read the context files."""
     tells_rounds: bool = True
     """Whether debaters know how many rounds there are."""
@@ -138,8 +138,8 @@ class Format(FrozenModel):
         return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK, RAPPORTEUR))
 
     @property
-    def has_one_order(self) -> bool:
-        """Whether there is no phase that both sides share without speaking at once, so that neither can be first."""
+    def has_no_first_speaker(self) -> bool:
+        """Whether the sides speak simultaneously in every phase that they share, so that neither speaks first."""
         return all(phase.order == "simultaneous" for phase in self.phases() if set(self.sides) <= set(phase.seats))
 
     def active_seats(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ class Format(FrozenModel):
         return len(self.sides) > 1 and len(speaking) != 1 and any(map(self.is_vote, self.phases()))
 
     @property
-    def numbers_sides(self) -> bool:
+    def sides_are_lettered(self) -> bool:
         """Whether the sides' names differ in a letter or a number at their end alone (`Debater A`, `Debater B`). Other
         names may be words of the language."""
         names = [self.seats[side].name.split() for side in (self.sides[0], self.sides[-1])]

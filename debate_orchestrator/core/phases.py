@@ -31,8 +31,8 @@ CLERK = "clerk"
 """Looks up what the sides cite; takes no part in the argument and has no vote."""
 RAPPORTEUR = "rapporteur"
 """Draws up the list of issues and writes the decision brief, without argument or vote. It hears what the judge does."""
-DEBATING_SEATS = ("a", "b", JUDGE)
-SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
+SIDES_AND_JUDGE = ("a", "b", JUDGE)
+SEATS = (*SIDES_AND_JUDGE, CLERK, RAPPORTEUR)
 
 
 def _seat_name(name: str) -> str:
@@ -132,9 +132,9 @@ class Phase(FrozenModel):
     follows; `findings`, where the check of the decision brief found problems. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
-    heard_by: SeatNames = DEBATING_SEATS
+    heard_by: SeatNames = SIDES_AND_JUDGE
     """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
-    declines_heard_by: SeatNames = DEBATING_SEATS
+    declines_heard_by: SeatNames = SIDES_AND_JUDGE
     """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     enabled_by: Literal["each round", "blind", "issues", "brief"] | None = None
     """The setting with which alone it takes place: ballots after each round, the pre-debate vote, issues, decision

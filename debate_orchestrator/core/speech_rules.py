@@ -184,8 +184,8 @@ def without_code(debate: DebateState, text: str) -> str:
 
 
 def ignored_line_remark(debate: DebateState, turn: Turn, reply: Reply, *, needs_code: bool) -> str:
-    """The sentence that says why a reserved line does not count that is alone on a line, in any case and punctuation,
-    of a speech that does not concede or decline; empty if there is none."""
+    """Why a reserved line of this speech does not count, in a sentence. Only a line that stands alone is looked at, in
+    any case and punctuation; empty if there is none, or if the speech concedes or declines."""
     if not turn.speaking or turn.phase.reply != "text":
         return ""
     lines, text = debate.format.reserved_lines, sanitize(reply.text).casefold()

@@ -85,7 +85,7 @@ class SlotPosition(NamedTuple):
 
 
 class JudgedRound(NamedTuple):
-    """The result of a round, once its whole panel has had its turns; as it is made, that of any other round."""
+    """What the ballots of a round say together. The defaults are those of a round that is not judged (yet)."""
 
     convergence: Convergence = Convergence()
     result: RoundResult | None = None

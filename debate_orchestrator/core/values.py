@@ -89,8 +89,8 @@ def former_names(kind: type[BaseModel]) -> dict[str, str]:
 
 
 def under_first_names(value: Any) -> Any:
-    """A value whose models are mappings of what differs from their defaults, each field under the first name that it
-    had, in the order of these names: what a digest of it names stays the same when a field is renamed, moved or new."""
+    """A value as plain data for a digest. Fields that have their default are left out; the others have the first name
+    that they had, in the order of these names. So the digest stays the same when a field is renamed, moved or added."""
     if isinstance(value, BaseModel):
         first_names = {name: former for former, name in reversed(former_names(type(value)).items())}
         kept = {
@@ -144,6 +144,7 @@ class JournaledModel(FrozenModel):
         data="ballot",
         earlier_debate="recording",
         ended_after="closed_after",
+        first_held_digest="root",
         found_pages="found",
         maybe_billed="unsure",
         moderator_replies="derived",

@@ -220,7 +220,7 @@ def limit_changes(debate: DebateState, limits: Mapping[str, Any]) -> list[Event]
     return [events[name](**{name: value}) for name, value in limits.items() if value != getattr(debate, name)]
 
 
-def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
+def record_between_runs(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes one event that calls no model; the state after it. Raises LockedJournal if the debate runs, BadSettings if
     workers of a database may be running it, else DoesNotFit."""
     with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as session:

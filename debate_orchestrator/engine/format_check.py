@@ -68,7 +68,7 @@ PLAIN = Scenario("a plain debate")
 EDGE_CASES = (Scenario("a full-featured debate", all_features=True), Scenario("a conceded debate", concedes=True))
 
 
-def opening_event(
+def sample_opened(
     format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", scenario: Scenario = PLAIN
 ) -> Opened:
     """The first event of a debate by a format, with a stand-in in every seat."""
@@ -116,7 +116,7 @@ def dry_run_problems(format: Format, templates: Mapping[str, str], location_of: 
         with rendering.measured() as seconds:
             check_time = partial(_check_time, time.process_time() + MAX_SECONDS, seconds, location_of)
             for strictness, (rounds, scenario) in product(format.rubric.strictness, dry_runs(format)):
-                first = opening_event(format, templates, rounds, strictness, scenario)
+                first = sample_opened(format, templates, rounds, strictness, scenario)
                 for problem in _problems(first, scenario, location_of, check_time):
                     problems[problem] = None
     except _Stop as stop:
@@ -266,7 +266,7 @@ def _template_problems(format_source: loader.FormatSource, own_templates: dict[s
             f"formats/{shown_folder.name}/{path.name}": path.read_text("utf-8")
             for path in shown_folder.path.glob("*.j2")
         }
-    sample = fold([opening_event(loader.load(DEFAULT_FORMAT), {})])  # has every seat
+    sample = fold([sample_opened(loader.load(DEFAULT_FORMAT), {})])  # has every seat
     return rendering.template_problems(texts, briefs.known_names(sample))
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import schedule, tally, transcript_entries
-from debate_orchestrator.core.decision import decision, speakers_by_seat, why_no_winner
 from debate_orchestrator.core.events import (
     Declined,
     EarlierDebate,
@@ -33,6 +32,7 @@ from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SE
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.core.visible_text import with_quotation_marks
+from debate_orchestrator.core.winner import deciding_verdict, speakers_by_seat, why_no_winner
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.start import new_opened, with_mirror_form
@@ -253,12 +253,12 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     last_speakers = {side: specs[-1] for side, specs in _specs_by_side(debate).items()}
     was_judged = not why_no_winner(debate)
     results = tally.results(debate) if was_judged else ()
-    verdict = decision(debate)
+    verdict = deciding_verdict(debate)
     totals = tally.totals(debate)
     return EarlierDebate(
         source=source,
         digest=digest,
-        root=earlier.speeches_digest if earlier else digest,
+        first_held_digest=earlier.speeches_digest if earlier else digest,
         ended_after=debate.ended_after or schedule.no_new_ground_slot_id(debate),
         interventions={
             number: tally.sides_asked_to_diverge(debate, number) for number in rounds if number in rounds_answered
@@ -377,7 +377,7 @@ def opened_from_transcript(
         **votes,
     )
     told = transcript.model_dump(include={"speakers", "notes"})
-    earlier = EarlierDebate(source=source, digest=digest, root=digest, speakers_by_author=True, **told)
+    earlier = EarlierDebate(source=source, digest=digest, first_held_digest=digest, speakers_by_author=True, **told)
     opened = new_opened(
         _fit_to_transcript(format, transcript).model_copy(update={"reserved_lines": _NO_RESERVED_LINES}),
         {},

@@ -306,7 +306,7 @@ def awaited_calls(debate: DebateState) -> set[str]:
         code = code_for(debate, turn, spec, None)  # any will do, since a digest holds none
         digests = {(spec, brief(debate, turn, _last_rejected(debate, turn, spec), code).digest)}
         digests |= {(sent.spec, sent.brief_digest) for sent in calls_under_way(debate, turn.id)}
-        calls |= {call_id(debate, turn.id, model, digest) for model, digest in digests}
+        calls |= {call_id(debate, turn.id, called_spec, digest) for called_spec, digest in digests}
     return calls
 
 

@@ -1,11 +1,11 @@
 """Loading formats: their files read, laid over the format that they extend, and validated; and copying them.
 
 To add a format, write prompts/formats/NAME/format.yaml and a template PHASE.md.j2 for each of its phases.
-`core/format.py` says what the fields mean, and prompts/judges/ has the rubrics. It needs no Python.
+`core/format.py` says what the fields mean, and prompts/rubrics/ has the rubrics. It needs no Python.
 
 `format.yaml` may say `extends: NAME` (a shipped format). Keys that it lacks are taken from there, in `shapes`,
 `seats`, `announcements` and `reserved_lines` one level deeper, and so are templates that its folder lacks. `rubric`
-names a rubric of prompts/judges/, or a file in the format's own folder, or is one.
+names a rubric of prompts/rubrics/, or a file in the format's own folder, or is one.
 
 Templates of shipped formats are found by their path in prompts/. Those of a user's format are copied into each debate,
 under the path that they would have there, so that the debate can be resumed after the folder is gone.
@@ -128,18 +128,18 @@ def find(name_or_path: str) -> FormatFolder:
 
 def read_source(name_or_path: str) -> FormatSource:
     """A format by its name or path. Raises BadFormat if there is none or it can't have its name, BadFile if a file of
-    it can't be read; all other errors are among its problems."""
+    it can't be read; all else that is wrong is among its problems."""
     folder = find(name_or_path)
     _check_name(folder)
-    errors: list[str] = []
-    folders, layers = _chain(folder, errors)
+    problems: list[str] = []
+    folders, layers = _chain(folder, problems)
     data, locations = layers[-1]
     for layer, layer_locations in reversed(layers[:-1]):
         data, locations = merge(data, locations, layer, layer_locations)
-    texts = _texts(folder, errors)
-    _inherit(data, locations, folders, errors)
-    format, problems = validate(Format, data | {"name": folder.name}, lambda keys: location(locations, keys))
-    return FormatSource(tuple(folders), data, locations, texts, format, [*errors, *problems])
+    texts = _texts(folder, problems)
+    _inherit(data, locations, folders, problems)
+    format, invalid_values = validate(Format, data | {"name": folder.name}, lambda keys: location(locations, keys))
+    return FormatSource(tuple(folders), data, locations, texts, format, [*problems, *invalid_values])
 
 
 def _check_name(folder: FormatFolder) -> None:
@@ -152,31 +152,31 @@ def _check_name(folder: FormatFolder) -> None:
 
 
 def _chain(
-    folder: FormatFolder, errors: list[str]
+    folder: FormatFolder, problems: list[str]
 ) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Locations]]]:
     """A format's layers: its own, then that of what it extends, and so on."""
     folders = [folder]
-    layers = [_layer(folder, errors)]
+    layers = [_layer(folder, problems)]
     while "extends" in (data := layers[-1][0]):
         base, names, where = data.pop("extends"), resources.format_names(), location(layers[-1][1], ("extends",))
         if base not in names:
             message = f"{where}: {short_repr(base)} is not a shipped format; use one of {', '.join(names)}."
-            errors.append(f"{message} {suggest(base, names)}".rstrip())
+            problems.append(f"{message} {suggest(base, names)}".rstrip())
             break
         if any(base == other.name and other.shipped for other in folders):
-            errors.append(f"{where}: {short_repr(base)} extends this format already.")
+            problems.append(f"{where}: {short_repr(base)} extends this format already.")
             break
         folders.append(find(base))
-        layers.append(_layer(folders[-1], errors))
+        layers.append(_layer(folders[-1], problems))
     return folders, layers
 
 
-def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Locations]:
+def _layer(folder: FormatFolder, problems: list[str]) -> tuple[dict[str, Any], Locations]:
     data, locations = _read_located(folder, FILE)
     name = data.pop("name", folder.name)
     if name != folder.name:
         place = location(locations, ("name",))
-        errors.append(f"{place}: {short_repr(name)} should be {folder.name!r}, the folder's name. Leave the key out.")
+        problems.append(f"{place}: {short_repr(name)} should be {folder.name!r}, the folder's name. Leave the key out.")
     if "rubric" in data:
         data["rubric"] = _rubric(data["rubric"], folder, locations)
     return data, locations
@@ -202,7 +202,7 @@ def _rubric(value: Any, folder: FormatFolder, locations: Locations) -> Any:
         names = sorted(path.name for path in folder.path.glob("*.yaml") if path.name != FILE)
         expected = f"a file in {folder.shown_path}/"
     else:
-        home, file = FormatFolder("judges", resources.prompts() / "judges", "prompts/judges", True), f"{value}.yaml"
+        home, file = FormatFolder("rubrics", resources.prompts() / "rubrics", "prompts/rubrics", True), f"{value}.yaml"
         name, names = str(value), sorted(path.stem for path in home.path.glob("*.yaml"))
         expected = f"one of {', '.join(names)}, a file such as rubric.yaml beside it, or a mapping"
     if value not in names:
@@ -236,28 +236,30 @@ def merge(
     return merged, locations_kept | layer_locations
 
 
-def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
+def _texts(folder: FormatFolder, problems: list[str]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for path in [] if folder.shipped else sorted(folder.path.glob("[!.]*.j2")):
         if not re.fullmatch(r"[\w.-]+", path.name):
             rule = "letters, digits, dots and hyphens"
-            errors.append(
+            problems.append(
                 f"{folder.shown_path}/: the template {short_repr(path.name)} should have a name of {rule}. Rename it."
             )
             continue
         try:
             texts[path.name] = read_text(path, MAX_TEMPLATES, follow=False)
         except BadFile as error:
-            errors += [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.problems]
+            problems += [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.problems]
     total = sum(len(text.encode()) for text in texts.values())
     if total > MAX_TEMPLATES:
-        errors.append(
+        problems.append(
             f"{folder.shown_path}/: the templates have {total:,} bytes, and at most {MAX_TEMPLATES:,} are allowed."
         )
     return texts
 
 
-def _inherit(data: Mapping[str, Any], locations: Locations, folders: Sequence[FormatFolder], errors: list[str]) -> None:
+def _inherit(
+    data: Mapping[str, Any], locations: Locations, folders: Sequence[FormatFolder], problems: list[str]
+) -> None:
     """Names the templates that come from another format's folder by their path; finds those that
     are nowhere."""
     for keys, phase in phases(data):
@@ -274,7 +276,7 @@ def _inherit(data: Mapping[str, Any], locations: Locations, folders: Sequence[Fo
                 phase["template"] = f"{homes[0].name}/{file}"
         if file not in template_names:
             where = location(locations, (*keys, "template" if phase.get("template") else "name"))
-            errors.append(
+            problems.append(
                 f"{where}: there is no template {home}/{file}{SUFFIX}. {suggest(file, template_names)}".rstrip()
             )
 
@@ -439,7 +441,7 @@ def _rubric_text(folders: Sequence[FormatFolder]) -> str | None:
             return None
         if rubric is not None:
             path = (
-                folder.path / rubric if rubric.endswith(".yaml") else resources.prompts() / "judges" / f"{rubric}.yaml"
+                folder.path / rubric if rubric.endswith(".yaml") else resources.prompts() / "rubrics" / f"{rubric}.yaml"
             )
             return read_text(path, MAX_TEMPLATES)
     return None

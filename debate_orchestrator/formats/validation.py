@@ -1,6 +1,6 @@
-"""Validation of data that a user wrote against a pydantic model, with errors in plain words.
+"""Validation of data that a user wrote against a pydantic model, with problems in plain words.
 
-Each error names the place of the value, the value, what it should be and if there is one, the nearest name that
+Each problem names the place of the value, the value, what it should be and if there is one, the nearest name that
 would be right.
 """
 
@@ -20,7 +20,7 @@ from debate_orchestrator.util.numbers import plural
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_LISTED = 100
-"""Errors that are listed; of the others only the number."""
+"""Problems that are listed; of the others only the number."""
 _WORDS = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -43,7 +43,7 @@ _WORDS = {
 
 
 def key_path(keys: Sequence[str | int]) -> str:
-    """Keys as they are written in an error: `round[0].words`."""
+    """Keys as they are written in a problem: `round[0].words`."""
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
     return path if path.isprintable() and len(path) <= 100 else short_repr(path)
 
@@ -51,7 +51,7 @@ def key_path(keys: Sequence[str | int]) -> str:
 def validate(
     model: type[Model], data: Mapping[str, Any], where: Callable[[Keys], str]
 ) -> tuple[Model | None, list[str]]:
-    """The model made of `data`, or None and every error; `where` gives the place of some keys. Checks over the whole
+    """The model made of `data`, or None and every problem; `where` gives the place of some keys. Checks over the whole
     model (InvalidFormat) run once its single values are valid."""
     try:
         return model.model_validate(data), []
@@ -71,7 +71,7 @@ def _model_problems(items: Sequence[Any], where: Callable[[Keys], str]) -> Itera
 def _values(
     model: type[BaseModel], data: Mapping[str, Any], items: Sequence[Any], where: Callable[[Keys], str]
 ) -> Iterator[str]:
-    """The errors about single values, one for each value, whatever types it might have had."""
+    """The problems with single values, one for each value, whatever types it might have had."""
     expected: dict[Keys, list[Any]] = {}
     for item in items:
         keys = _keys_to(data, item["loc"])

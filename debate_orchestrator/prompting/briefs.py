@@ -26,7 +26,6 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
-from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.events import Rejected, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, QuoteRules, Turn
@@ -36,6 +35,7 @@ from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.core.visible_text import with_marker
+from debate_orchestrator.core.winner import deciding_verdict
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.forms import empty_form
@@ -431,7 +431,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]
 
 def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
     """The values that templates of the rapporteur's turn may name: the result, but no ballot."""
-    verdict, advice = decision(debate), rapporteur.prior_advice(debate)
+    verdict, advice = deciding_verdict(debate), rapporteur.prior_advice(debate)
     return {
         "own_advice": advice.turn_id if advice else None,
         "declined": [turn_values["turn"] for turn_values in heard_turns if turn_values["declined"]],

@@ -32,7 +32,7 @@ class CachePlan(NamedTuple):
 
 
 class _Call(NamedTuple):
-    turn: str
+    turn_id: str
     cache_key: Hashable
     is_certain: bool
     """False for a turn that is only taken if something is found."""
@@ -51,7 +51,7 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
     for n, stage in enumerate(stages):
         turns_by_key: dict[Hashable, list[str]] = {}
         for call in stage:
-            turns_by_key.setdefault(call.cache_key, []).append(call.turn)
+            turns_by_key.setdefault(call.cache_key, []).append(call.turn_id)
         later = Counter(call.cache_key for other in stages[n + 1 :] for call in other if call.is_certain)
         for key, (first, *others) in turns_by_key.items():
             read_again = later[key] > (1 if has_slow_seat else 0)

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
+from debate_orchestrator.core.phases import JUDGE, SIDES_AND_JUDGE
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.providers import pricing, registry, servers
 from debate_orchestrator.providers.call_errors import excerpt, quote
@@ -164,11 +164,11 @@ class FoundModels(NamedTuple):
 
 def find_models(permissions: Permissions = NO_PERMISSIONS) -> FoundModels:
     """Looks for models and programs. It takes some seconds where a server is slow to answer."""
-    default = {seat: model for seat in DEBATING_SEATS if (model := _default_if_found(seat))}
+    default = {seat: model for seat in SIDES_AND_JUDGE if (model := _default_if_found(seat))}
     return FoundModels(
         tuple(model_sources(permissions)),
         default,
-        {seat: default_if_keyed(seat) for seat in DEBATING_SEATS},
+        {seat: default_if_keyed(seat) for seat in SIDES_AND_JUDGE},
         permissions,
     )
 

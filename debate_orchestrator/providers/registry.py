@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, RAPPORTEUR, SIDES_AND_JUDGE
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.redact import add_variables
 
@@ -69,7 +69,7 @@ class ProviderEntry(NamedTuple):
     api: Api | None = None
 
 
-_SEATS_OF_PEOPLE = (*DEBATING_SEATS, RAPPORTEUR)
+_SEATS_OF_PEOPLE = (*SIDES_AND_JUDGE, RAPPORTEUR)
 """A person argues or judges, and is neither moderator nor clerk."""
 
 

@@ -8,11 +8,11 @@ from itertools import islice, takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
-from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, ISSUES, RAPPORTEUR, Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.verdict import Vote, decided_votes
+from debate_orchestrator.core.winner import why_no_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.decision_brief import recommendation

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, tally
-from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.phases import NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.winner import deciding_verdict
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import DisputedClaim, Part
 from debate_orchestrator.util.messages import and_joined
@@ -239,7 +239,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     if decision_brief is None or tally.is_uncounted(debate, decision_brief):
         return None
     fields = _sanitized(decision_brief.data)
-    advice, verdict = fields["recommendation"], decision(debate)
+    advice, verdict = fields["recommendation"], deciding_verdict(debate)
     before, against = rapporteur.prior_advice(debate), _objections(fields)
     is_same_author = before is not None and before.reply.spec == decision_brief.reply.spec
     sure_before = before.data.get("sure") if before and is_same_author else None  # a format may ask for other fields
@@ -349,7 +349,7 @@ def _held_mirrored(debate: DebateState) -> bool | None:
 
 
 def _judges_for(debate: DebateState) -> tuple[int, int] | None:
-    verdict, votes = decision(debate), tally.final_votes(debate)
+    verdict, votes = deciding_verdict(debate), tally.final_votes(debate)
     if verdict is None or verdict.winner == NO_DECISION or len(votes) < 2:
         return None
     if verdict.winner == TIE and any(vote.winner in debate.format.sides for vote in votes):

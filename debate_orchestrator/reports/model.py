@@ -9,7 +9,6 @@ from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.decision import arguing_sides, why_no_winner
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
@@ -27,6 +26,7 @@ from debate_orchestrator.core.phases import (
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, debated_texts
 from debate_orchestrator.core.verdict import Verdict, Vote
+from debate_orchestrator.core.winner import arguing_sides, why_no_winner
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.citations import EvidenceReport
 from debate_orchestrator.reports.conflicts import conflicts_of_interest
@@ -379,7 +379,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         number=n,
         completed=tally.result(debate, n) is not None
         or (n not in debate.plan.voting_turn_ids and all(turn.round != n for turn in debate.due)),
-        ballots_counted=result.ballots if result else None,
+        ballots_counted=result.ballots_counted if result else None,
         scores=result.scores if result else {},
         winner=result.winner if result else None,
         label=wording.label_by_quorum(result.label, votes, quorum) if result else None,

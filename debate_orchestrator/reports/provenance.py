@@ -10,11 +10,11 @@ from typing import Literal
 from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
-from debate_orchestrator.core.decision import arguing_sides, seats_of, speakers_by_seat, specs_by_seat
 from debate_orchestrator.core.events import EarlierDebate, Spoke
 from debate_orchestrator.core.phases import CLERK, CONSENSUS, DECISION_BRIEF, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.winner import arguing_sides, seats_of, speakers_by_seat, specs_by_seat
 from debate_orchestrator.reports import citations, wording
 from debate_orchestrator.reports.parts import (
     EarlierDebateReport,

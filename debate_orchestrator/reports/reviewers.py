@@ -12,9 +12,9 @@ from typing import NamedTuple
 from pydantic import Field
 
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.decision import decision, why_no_winner
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import ParsedBallot, Vote, mean, swing_winner
+from debate_orchestrator.core.winner import deciding_verdict, why_no_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
@@ -117,7 +117,7 @@ def reviewer_report(debate: DebateState, gathered: GatheredBallots) -> ReviewerR
 
 def _panel_winner(debate: DebateState) -> str | None:
     """The side, or the label, that the panel decided for; None if it decided nothing."""
-    verdict = decision(debate)
+    verdict = deciding_verdict(debate)
     if verdict is None:
         return None
     if wording.is_labelled(verdict.votes):
@@ -143,7 +143,7 @@ def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable
 
 
 def _panel(debate: DebateState) -> _Rater:
-    verdict = decision(debate)
+    verdict = deciding_verdict(debate)
     rounds = {
         one.round: ParsedBallot(winner=one.winner, scores=one.scores, label=one.label, claim_score=one.claim_score)
         for one in tally.results(debate)
@@ -195,7 +195,7 @@ def _agreement(debate: DebateState, ballots: Sequence[ReviewerBallot], panel_win
     people = plural(n, "reviewer")
     counts = Counter(named_by(ballot.final) for ballot in ballots)
     final = ", ".join(f"{winner_word(name)} {count}" for name, count in counts.most_common())
-    if decision(debate) is None:
+    if deciding_verdict(debate) is None:
         yield f"{people} ({final}); no verdict counts, so there is nothing to agree with."
     elif panel_winner is None:
         yield f"The judges gave no label that stands; of {people} the final votes are: {final}."

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from debate_orchestrator.core import rapporteur, schedule, tally
-from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked, Rejected
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, Vote, decided_votes
+from debate_orchestrator.core.winner import why_no_winner
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import without_hint
 from debate_orchestrator.util.messages import and_joined, command

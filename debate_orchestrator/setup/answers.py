@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 import pydantic
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR, SEATS
+from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR, SEATS, SIDES_AND_JUDGE
 from debate_orchestrator.core.settings import (
     DEFAULT_FORMAT,
     MAX_JUDGES,
@@ -205,7 +205,7 @@ def _seat_models(
 
 def seats_needed(format: Format, optional_phases: Collection[str] = ()) -> tuple[str, ...]:
     """The seats that debate or judge, or act in one of these optional phases: all of them must be filled."""
-    return tuple(seat for seat in format.active_seats(optional_phases) if seat in DEBATING_SEATS)
+    return tuple(seat for seat in format.active_seats(optional_phases) if seat in SIDES_AND_JUDGE)
 
 
 def cast_of(format: Format, spec_for: Callable[[str], str], optional_phases: Collection[str] = ()) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class SetupQuestions:
         texts = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
         texts |= {name: values[name] for name in ("argued", "keys") if name in values}
         choices = {value: about.format(**texts) for value, about in self._choices(key).items()}
-        options = {label.format(**texts): about.format(**texts) for label, about in wording.options.items()}
+        options = {label.format(**texts): about.format(**texts) for label, about in wording.suggestions.items()}
         if key == "rounds" and not self.format.can_say_no_new_ground:
             options.pop(answers.AUTO, None)
         return SetupQuestion(

@@ -116,8 +116,9 @@ class QuestionText(FrozenModel):
     """Its name in a few letters, for a host's question tool."""
     help: str = ""
     choices: dict[str, str] = {}
-    options: dict[str, str] = {}
-    """Suggested answers if there are no choices, and their meanings."""
+    """The valid answers and their meanings; empty if others are valid."""
+    suggestions: dict[str, str] = {}
+    """Some answers to offer where others are valid too, and their meanings."""
     default: bool = False
 
 

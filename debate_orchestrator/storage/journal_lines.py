@@ -104,7 +104,7 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
         kind = NewerJournal if type(version) is int and version > SCHEMA else UnknownEvent
         raise kind(f"{path} has journal version {short_repr(version)}, and this program reads version {SCHEMA}.")
     try:
-        return Entry(number, at, _opening(body) if n == 1 else EVENT.validate_python(data), digest)
+        return Entry(number, at, _parse_opened(body) if n == 1 else EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
         mistake = _first_mistake(error)
         if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {INVALID_LINE}:
@@ -116,7 +116,7 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
 
 
 @lru_cache(maxsize=16)
-def _opening(body: bytes) -> Event:
+def _parse_opened(body: bytes) -> Event:
     """The event of a first line. It holds the whole format, and one journal is read many times."""
     return EVENT.validate_python(json.loads(body)["event"])
 
@@ -176,7 +176,7 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     try:
         data = event.model_dump_json()
         body = f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
-        reads_back = (_opening(body) if n == 1 else EVENT.validate_json(data)) == event
+        reads_back = (_parse_opened(body) if n == 1 else EVENT.validate_json(data)) == event
     except (ValueError, RecursionError):
         body, reads_back = b"", False
     if not reads_back:

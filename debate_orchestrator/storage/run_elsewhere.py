@@ -19,7 +19,7 @@ from debate_orchestrator.util.sanitize import one_line, quoted, visible_address
 SPEC, DEBATES, CLUSTER, BATCHES = "tournament.json", "debates", "cluster.txt", "batches.jsonl"
 """In a tournament's folder: its resolved spec, the folder of its journals, the note, and the record of batches."""
 LOCK, NOTE_LOCK = ".lock", ".cluster.lock"
-"""The files by which processes keep the folder, and its note. Their names are hidden, so they do not count among what a
+"""The files by which processes lock the folder, and its note. Their names are hidden, so they do not count among what a
 folder holds."""
 _HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
 """The first line of the note, without which the file is a person's. The second is the address of the database. It is
@@ -29,9 +29,9 @@ _MAX_LENGTH = 4_096
 
 
 @contextmanager
-def keep_folder(folder: str, problem: str, hint: str, *, shared: bool = False) -> Iterator[None]:
-    """Keeps a folder for this process, or with `shared` for all that ask so, until the end of the block or of the
-    process. Raises BadFile with this problem and hint if another process keeps it."""
+def lock_folder(folder: str, problem: str, hint: str, *, shared: bool = False) -> Iterator[None]:
+    """Locks a folder for this process, or with `shared` for all that ask so, until the end of the block or of the
+    process. Raises BadFile with this problem and hint if another process has locked it."""
     handle = open_lock(folder, LOCK)
     try:
         if not take_lock(handle, name_of(folder), BadFile, shared=shared):
@@ -42,7 +42,7 @@ def keep_folder(folder: str, problem: str, hint: str, *, shared: bool = False) -
 
 
 def open_lock(folder: str, name: str) -> int:
-    """A file of a folder by which processes keep it. Raises BadFile if it can't be used."""
+    """A file of a folder by which processes lock it. Raises BadFile if it can't be used."""
     try:
         return open_regular(os.path.join(folder, name), os.O_RDWR | os.O_CREAT)
     except OSError as error:

@@ -14,11 +14,11 @@ from rich.text import Text
 
 from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.phases import Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import Verdict, read_ballot
 from debate_orchestrator.core.visible_text import quote_findings, with_quotation_marks
+from debate_orchestrator.core.winner import deciding_verdict
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
@@ -294,7 +294,7 @@ class LiveView:
 
     def _banner(self, line: Announcement) -> None:
         self._add_text(line.text, "bold")
-        verdict = decision(self._debate)
+        verdict = deciding_verdict(self._debate)
         if line.kind == "final" and verdict is not None:
             self._add_rows(totals_rows(self._debate, verdict, self._width), gap=False, of_ballots=True)
         else:

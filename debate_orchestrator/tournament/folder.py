@@ -159,7 +159,7 @@ def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator
         make_folder(os.path.realpath(folder))
     problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
     hint = "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
-    with run_elsewhere.keep_folder(folder, problem, hint, shared=shared):
+    with run_elsewhere.lock_folder(folder, problem, hint, shared=shared):
         yield
 
 

@@ -112,7 +112,7 @@ def first_speakers(
 ) -> list[Side]:
     orders: list[Side] = ["pro", "con"]
     if spec.first == "both":
-        return orders[:1] if spec.loaded_format.has_one_order else orders
+        return orders[:1] if spec.loaded_format.has_no_first_speaker else orders
     if spec.first == "random":
         return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.decision import decision
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
+from debate_orchestrator.core.winner import deciding_verdict
 from debate_orchestrator.engine.budget import SharedBudget, committed_cost_of, estimate_debate
 from debate_orchestrator.engine.debate import DebateSession, drive, open_journal
 from debate_orchestrator.engine.start import changed_prompts
@@ -416,7 +416,7 @@ def stopped_by_internal_error(error: Exception, earlier_status: DebateStatus) ->
 
 
 def _winner(debate: DebateState) -> str | None:
-    verdict = decision(debate) if debate.complete else None
+    verdict = deciding_verdict(debate) if debate.complete else None
     if verdict is None or verdict.winner == NO_DECISION:
         return None
     pro, con = debate.format.sides

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.visible_text import quote_findings, with_quotation_marks
+from debate_orchestrator.core.winner import why_no_winner
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, JUDGE, RAPPORTEUR, SIDES_AND_JUDGE
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_ORIGIN, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.providers.discovery import FoundModels
@@ -93,7 +93,7 @@ def seats_to_fill(format: Format) -> tuple[str, ...]:
 def cast_options(seat: str, found_models: FoundModels) -> tuple[tuple[str, str], ...]:
     """The choices for a seat, as the values and the words of a list."""
     default_models = {
-        found_models.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found_models.default
+        found_models.default[seat]: "the default" for seat in SIDES_AND_JUDGE if seat in found_models.default
     }
     callable_models = found_models.callable_models(_MAX_LISTED) | default_models
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.decision import why_no_winner
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.winner import why_no_winner
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal, rehearsed_seats
 from debate_orchestrator.storage.journal import read, stated_first_hash

@@ -21,7 +21,7 @@ from debate_orchestrator.engine.debate import (
     continue_debate,
     drive,
     finish,
-    record_alone,
+    record_between_runs,
     reopening,
     seat_providers,
 )
@@ -416,7 +416,7 @@ class ServedDebates:
             if (served := self.running(path)) is not None and served.session is not None:
                 served.record(make(served.session.state))
             else:
-                await in_debate_pool_to_end(lambda: record_alone(path, make))
+                await in_debate_pool_to_end(lambda: record_between_runs(path, make))
 
     async def shutdown(self) -> None:
         """Ends the forms, which may begin runs, and all runs, as SIGTERM does: parts of replies that came are kept."""

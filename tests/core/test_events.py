@@ -9,7 +9,7 @@ import pytest
 from core.folding import ballot_event, decline_event, opened, rejected_event, reply, speech_event
 from corpus import for_each
 from journals import EARLIER
-from journals import opened as opening_event
+from journals import opened as opened_event
 from pydantic import ValidationError
 
 from debate_orchestrator.core.costs import CostLine, Costs, costs_of
@@ -94,10 +94,10 @@ def test_events_survive_json() -> None:
 def test_events_of_earlier_versions_are_read() -> None:
     """Kinds and fields are found under the names that earlier versions gave them, also those inside an opening."""
     opening = Phase(name="opening", title="Opening", tag="OPENING", seats=("a",))
-    format = opening_event().format.model_copy(update={"before": (opening,)})
+    format = opened_event().format.model_copy(update={"before": (opening,)})
     floor = EarlierQuestion(asked=QuestionAsked(question="What would it cost?", to=("a",)), before="start.opening.")
     earlier = EarlierDebate(source="x", digest="0" * 64, ended_after="start.opening", questions=(floor,))
-    first = opening_event(schema_version=1, format=format, moderator_replies=(FULL,), earlier_debate=earlier)
+    first = opened_event(schema_version=1, format=format, moderator_replies=(FULL,), earlier_debate=earlier)
     first = first.with_settings(until_no_new_ground=True, origins={"topic": "user"})
     lines = (EARLIER / "events.jsonl").read_text(encoding="utf-8").splitlines()
 

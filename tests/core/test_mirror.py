@@ -101,7 +101,7 @@ def test_who_goes_by_names_abstains() -> None:
     debate = mirrored(1, 1, script)
     result, verdict = tally.result(debate, 1), tally.verdict(debate)
     assert result is not None and verdict is not None
-    assert (result.winner, result.scores, result.ballots) == ("no decision", {"a": 6, "b": 6}, 1)
+    assert (result.winner, result.scores, result.ballots_counted) == ("no decision", {"a": 6, "b": 6}, 1)
     assert (verdict.winner, verdict.strength, verdict.remarks) == ("no decision", None, ("no quorum",))
     assert (verdict.votes[0].stable, verdict.votes[0].absent, tally.flipped_votes(debate)) == (False, False, (2, 2))
 

@@ -223,7 +223,9 @@ def _schedule_lines(spec: TournamentSpec, schedule: Sequence[ScheduledDebate], f
     """The first debates of a schedule, and where the others are."""
     for scheduled in schedule[:_SHOWN]:
         judges = f"; judges {', '.join(scheduled.judges)}" if scheduled.judges else ""
-        order = "in the one order of the format" if spec.loaded_format.has_one_order else f"{scheduled.first} first"
+        order = (
+            "in the one order of the format" if spec.loaded_format.has_no_first_speaker else f"{scheduled.first} first"
+        )
         yield f"{scheduled.id}: {scheduled.pro} (pro) against {scheduled.con} (con), {order}{judges}"
     if file:
         yield f"{len(schedule):,} debates; the whole schedule is in {name_of(file)}."

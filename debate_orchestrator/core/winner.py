@@ -12,7 +12,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import and_joined
 
 
-def decision(debate: DebateState) -> Verdict | None:
+def deciding_verdict(debate: DebateState) -> Verdict | None:
     """The verdict, if it decides anything; None before there is a final ballot, and where `why_no_winner` says why."""
     return None if why_no_winner(debate) else tally.verdict(debate)
 
