@@ -188,7 +188,7 @@ def test_runs_that_share_a_folder_share_its_note(postgres_server: Postgres, data
             earlier, later = sorted(runs, key=lambda run: run._pass)
             kept = []
             for run in (earlier, later, later):
-                await run._withdraw_note()
+                await run._withdraw_cluster_file()
                 kept.append(Path("held", "cluster.txt").exists())
             return kept
 
@@ -206,7 +206,7 @@ def test_no_run_removes_the_note_before_another_has_queued_its_debates(
 
             async def enqueue(*debates: Any) -> None:
                 with pytest.raises(TimeoutError):
-                    await asyncio.wait_for(other._withdraw_note(), 0.5)
+                    await asyncio.wait_for(other._withdraw_cluster_file(), 0.5)
 
             monkeypatch.setattr(coordinator, "enqueue", enqueue)
             await run.queue(include_stopped=True)
@@ -232,13 +232,13 @@ def test_a_run_that_stands_still_with_the_note(
         threads.append(Thread(target=lambda: asyncio.run(with_run(Coordinator.upload))))
         threads[0].start()
         threads[0].join(2)
-        run_elsewhere.remove_note(folder)
+        run_elsewhere.remove_cluster_file(folder)
 
     async def play(run: Coordinator) -> None:
         await run.upload()
-        monkeypatch.setattr(coordinator, "remove_note", remove_slowly)
+        monkeypatch.setattr(coordinator, "remove_cluster_file", remove_slowly)
         with suppress(psycopg.OperationalError):
-            await run._withdraw_note()
+            await run._withdraw_cluster_file()
 
     asyncio.run(with_run(play))
     threads[0].join()
@@ -261,7 +261,7 @@ def test_a_debate_that_went_on_alone_is_not_queued(
     def take_lock(*which: Any) -> bool:
         if Path("held", "cluster.txt").exists() and not alone_done:
             alone_done.append(True)
-            run_elsewhere.remove_note("held")
+            run_elsewhere.remove_cluster_file("held")
             if is_open:
                 alone.enter_context(JournalWriter(journal))
             else:

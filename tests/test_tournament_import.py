@@ -350,11 +350,11 @@ def test_rows_of_an_earlier_version() -> None:
         rows.load(text.replace('"turn":', '"round":1,"turn":', 1), "rows.jsonl")
 
 
-@for_each(["//evil.example/x", "../../../../etc/passwd", "debates/d1.html"], "page")
-def test_rows_lead_to_no_page(page: str) -> None:
-    """A file of rows, which may be a stranger's, names no page that the tournament's page would link to."""
-    debate = rows.DebateRow(id="d1", topic="t", pro="m1", con="m2", winner="pro", page=page)
-    assert rows.load(f"{debate.model_dump_json()}\n", "rows.jsonl").debates[0].page == ""
+@for_each(["//evil.example/x", "../../../../etc/passwd", "debates/d1.html"], "path")
+def test_rows_lead_to_no_html_report(path: str) -> None:
+    """A file of rows, which may be a stranger's, names no HTML report that the tournament's page would link to."""
+    debate = rows.DebateRow(id="d1", topic="t", pro="m1", con="m2", winner="pro", html_report=path)
+    assert rows.load(f"{debate.model_dump_json()}\n", "rows.jsonl").debates[0].html_report == ""
 
 
 def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:

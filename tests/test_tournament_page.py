@@ -195,14 +195,14 @@ def test_a_page_of_a_debate_that_was_not_written_here(here: Path) -> None:
     """A debate is linked to its page alone: not to one that was changed, nor along a link."""
     shutil.copytree(resources.folder("examples") / "friday-deploys", "t")
     page = Path("t/debate-report.html")
-    assert [debate.page for debate in read_rows("t").debates] == ["debate-report.html"]
+    assert [debate.html_report for debate in read_rows("t").debates] == ["debate-report.html"]
     whole = page.read_text(encoding="utf-8")
     page.rename("elsewhere.html")
     page.symlink_to(here / "elsewhere.html")
-    assert [debate.page for debate in read_rows("t").debates] == [""]
+    assert [debate.html_report for debate in read_rows("t").debates] == [""]
     page.unlink()
     page.write_text(whole.replace("<h1", "<h1>Forged</h1><h1", 1), encoding="utf-8")
-    assert [debate.page for debate in read_rows("t").debates] == [""]
+    assert [debate.html_report for debate in read_rows("t").debates] == [""]
     # a new checksum makes a changed page whole, but not one in which a script would run, or that leads elsewhere
     scripted = re.sub(r"<meta http-equiv[^>]+>", "<script>alert(1)</script>", whole, count=1)
     refresh = "http-equiv='refresh' content='0;url=//x'>"
@@ -212,7 +212,7 @@ def test_a_page_of_a_debate_that_was_not_written_here(here: Path) -> None:
         start = text.rindex("This report: sha256:") + len("This report: sha256:")
         digest = hashlib.sha256(f"{text[:start]}{'0' * 64}{text[start + 64 :]}".encode()).hexdigest()
         page.write_text(f"{text[:start]}{digest}{text[start + 64 :]}", encoding="utf-8")
-        assert [debate.page for debate in read_rows("t").debates] == [linked]
+        assert [debate.html_report for debate in read_rows("t").debates] == [linked]
 
 
 def debates(bad: str = "") -> list[dict[str, Any]]:

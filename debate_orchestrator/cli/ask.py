@@ -96,7 +96,8 @@ def _check_opening(result: AskResult) -> None:
 def _as_json(
     arguments: argparse.Namespace, result: AskResult, unapproved_risks: Sequence[risks.Risk]
 ) -> dict[str, Any]:
-    """An exchange as JSON; `unapproved_risks` holds the risks to which the user has not yet agreed."""
+    """An exchange as JSON: `answers` is the path of the answers file, and `settled` has the answers in it.
+    `unapproved_risks` holds the risks to which the user has not yet agreed."""
     fields: dict[str, Any] = {"answers": arguments.file}
     match result.next_item:
         case Ready(show=show):

@@ -33,7 +33,7 @@ from debate_orchestrator.engine.debate import DebateSession, drive, finish, host
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
-from debate_orchestrator.prompting.normalize import dropped_turns
+from debate_orchestrator.prompting.normalize import removed_references
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import ReportModel, summary_line
@@ -66,7 +66,7 @@ class ProgressLines:
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn_id, time.monotonic())
             text = speech_rules.without_private_reasoning(debate, event.reply.text)
-            changes_text = "".join(f"; {change}" for change in _dropped_turns(debate, event))
+            changes_text = "".join(f"; {change}" for change in _removed_references(debate, event))
             size = _size(text, event.reply, seconds, costs_of(debate).total.cost)
             print_status(f"  {event.turn_id}: {size}{changes_text}")  # one line for scripts; it quotes nothing
         if line := wording.user_event_text(debate, event):
@@ -109,10 +109,10 @@ def spending_line(debate: DebateState) -> str:
     )
 
 
-def _dropped_turns(debate: DebateState, event: ReplyEvent) -> list[str]:
-    """The turns that were taken out of a reply, unless the reply must stay hidden."""
+def _removed_references(debate: DebateState, event: ReplyEvent) -> list[str]:
+    """The references to turns that were taken out of a reply, unless the reply must stay hidden."""
     is_shown = not rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn_id))
-    return dropped_turns(event.changes) if is_shown and isinstance(event, StructuredReplyGiven) else []
+    return removed_references(event.changes) if is_shown and isinstance(event, StructuredReplyGiven) else []
 
 
 def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:

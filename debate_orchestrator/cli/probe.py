@@ -41,7 +41,7 @@ from debate_orchestrator.util.numbers import plural
 
 FOLDER = "judge-probe"
 MAX_REPEATS = 20
-_BALLOT = (Risk(kind="recording", where="--output", what="a ballot of `debate probe`"),)
+_BALLOT = (Risk(kind="ballot", where="--output", what="`debate probe`"),)
 """The record of a ballot's journal that the user made, or agreed to count."""
 
 

@@ -28,7 +28,7 @@ from debate_orchestrator.engine.debate import (
 )
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_named_reply
-from debate_orchestrator.prompting.normalize import dropped_turns
+from debate_orchestrator.prompting.normalize import removed_references
 from debate_orchestrator.prompting.replies import decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
@@ -226,8 +226,8 @@ def _print_results(
             )
         for reply in result.accepted:
             words = plural(reply.words, "word")
-            dropped_text = "; ".join(dropped_turns(reply.changes or ()))
-            print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark, dropped_text))))
+            removed_text = "; ".join(removed_references(reply.changes or ()))
+            print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark, removed_text))))
         for sentence in result.awaited:
             print_status(sentence)
         for turn in result.turns:

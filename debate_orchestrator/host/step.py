@@ -109,7 +109,7 @@ def step(
         BadSettings: the journal needs your consent, or a person has a seat.
         BadJournal: the file is not a journal, was changed or is in use.
         Paused, PermanentFailure: a seat with a model failed. What was answered is saved.
-        PermanentFailure: the disk is full. Make room, and call it again with the same replies. A model's answer, which
+        PermanentFailure: the disk is full. Make room, and call it again with the same replies. A model's reply, which
             is paid for, waits for room instead, and a warning is logged.
     """
     with continue_debate(journal, consent_if_trusted(trust)) as session:

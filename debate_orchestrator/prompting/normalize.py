@@ -86,8 +86,8 @@ def normalize(
     return NormalizedReply(data, changes, normalizer.short_words)
 
 
-def dropped_turns(changes: Iterable[str]) -> list[str]:
-    """The changes that took a turn out of a reply, which its writer cited and the debate does not have."""
+def removed_references(changes: Iterable[str]) -> list[str]:
+    """The changes that took a reference out of a reply: a turn that its writer cited and the debate does not have."""
     return [change for change in changes if change.endswith(_DROPPED)]
 
 

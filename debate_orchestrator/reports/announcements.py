@@ -316,7 +316,7 @@ def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
 
 
 def _announce_dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """The count of the dissent record by status, without those of which there are none: beside a closing line with an
+    """The count of the dissent record by status; a status that no claim has is left out: beside a closing line with an
     unresolved question, "0 unresolved" would read as a contradiction."""
     reply = debate.structured_reply(turn.id)
     if reply is None or not debate.format.is_dissent_record(turn.phase) or "rows" not in reply.data:

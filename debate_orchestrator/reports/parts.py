@@ -96,7 +96,7 @@ class TurnReport(Part):
     other_lines: bool = False
     """Whether it writes lines for the other side, where the format forbids that."""
     ignored_line_remark: str = ""
-    """The sentence that says why its line of concession or decline does not count; empty if it has none."""
+    """The sentence that says why its reserved line, of concession or decline, does not count; empty if it has none."""
     changed_by_user: bool = Field(default=False, exclude=True)
     """Whether it holds the list of issues as the user changed it."""
     floor: tuple[str, ...] = ()

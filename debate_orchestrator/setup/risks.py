@@ -26,7 +26,7 @@ from debate_orchestrator.util.data import is_link, real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.redact import truncate
 
-Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "calls"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "calls", "ballot"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -37,6 +37,7 @@ _PHRASES: dict[Kind, str] = {
     "rounds": "the debate of",
     "pages": "the pages at",
     "calls": "paid calls, before the price of the debate is shown, of",
+    "ballot": "the ballot of",
 }
 _INSTRUCTIONS = frozenset(
     {"agent", "agents", "best_practices", "claude", "codex", "conventions", "copilot-instructions", "crush", "gemini"}
@@ -87,7 +88,7 @@ class Risk(FrozenModel):
     """One program, server, file or set of prompts that a setup wants to use."""
 
     kind: Kind
-    """A `recording` is the journal that a `replay:` spec names."""
+    """A `recording` is the journal that a `replay:` spec names, a `ballot` a journal of `debate probe`."""
     where: str
     """The keys of the setup that ask for it, as in `cast.a, cast.b`."""
     what: str

@@ -1,5 +1,5 @@
 """What in a tournament's folder says that its debates are under way elsewhere, where they would be paid for twice if
-they were run here: a note that workers of a database may be running them, and the record of batches."""
+they were run here: `cluster.txt`, by which workers of a database may be running them, and the record of batches."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, quoted, visible_address
 
 SPEC, DEBATES, CLUSTER, BATCHES = "tournament.json", "debates", "cluster.txt", "batches.jsonl"
-"""In a tournament's folder: its resolved spec, the folder of its journals, the note, and the record of batches."""
-LOCK, NOTE_LOCK = ".lock", ".cluster.lock"
-"""The files by which processes lock the folder, and its note. Their names are hidden, so they do not count among what a
-folder holds."""
+"""In a tournament's folder: its resolved spec, the folder of its journals, the name of the database of its workers, and
+the record of batches."""
+LOCK, CLUSTER_FILE_LOCK = ".lock", ".cluster.lock"
+"""The files by which processes lock the folder, and its `cluster.txt`. Their names are hidden, so they do not count
+among what a folder holds."""
 _HEAD = "debate_orchestrator: workers of this database may have debates of this tournament."
-"""The first line of the note, without which the file is a person's. The second is the address of the database. It is
-shown and compared, and stands in no command to copy: a folder from elsewhere must not choose where a password goes."""
+"""The first line of `cluster.txt`, without which the file is a person's. The second is the address of the database. It
+is shown and compared, and is in no command to copy: a folder from elsewhere must not choose where a password goes."""
 _MAX_LENGTH = 4_096
-"""Bytes of the note that are read."""
+"""Bytes of `cluster.txt` that are read."""
 
 
 @contextmanager
@@ -50,21 +51,21 @@ def open_lock(folder: str, name: str) -> int:
         raise BadFile(problem, hint="make it writable, or use a copy") from None
 
 
-def note_cluster(folder: str, address: str) -> None:
-    """Notes that debates of a tournament may be queued in a database. Raises BadFile if a person's file is there, and
-    BadSettings if another database is noted."""
+def write_cluster_file(folder: str, address: str) -> None:
+    """Names the database in which debates of a tournament may be queued. Raises BadFile if a person's file is there,
+    and BadSettings if the file names another database."""
     must_not_be_elsewhere(folder, address)
     path = os.path.join(folder, CLUSTER)
-    if noted_address(folder) is None:
+    if cluster_address(folder) is None:
         if os.path.lexists(path):
             problem = f"{name_of(path)} is in the place of this program's note on workers."
             raise BadFile(problem, hint="move it away")
         write_new(path, f"{_HEAD}\n{address}\n")
 
 
-def remove_note(folder: str) -> None:
-    """Removes the note, since no debates are queued any more. A person's file stays."""
-    if noted_address(folder) is not None:
+def remove_cluster_file(folder: str) -> None:
+    """Removes `cluster.txt`, since no debates are queued any more. A person's file stays."""
+    if cluster_address(folder) is not None:
         Path(folder, CLUSTER).unlink(missing_ok=True)
 
 
@@ -113,17 +114,17 @@ def must_not_be_in_batches(folder: str, awaited_calls: Callable[[], Collection[s
 def must_not_be_elsewhere(folder: str, address: str | None = None) -> None:
     """Raises BadSettings, with the command that fetches them, if workers of a database may be running debates of the
     tournament in a folder, other than the database at `address`."""
-    noted, note = noted_address(folder), name_of(os.path.join(folder, CLUSTER))
+    noted, file = cluster_address(folder), name_of(os.path.join(folder, CLUSTER))
     if noted is None or noted == (address and redact(address)):
         return
     where = quoted(visible_address(noted)) if noted else "a database"  # of any words that others wrote
-    problem = f"{note} says that workers of {where} may be running these debates: here they would be paid for again."
+    problem = f"{file} says that workers of {where} may be running these debates: here they would be paid for again."
     fetch = f"`{command('tournament resume --cluster URL', folder)}`, which fetches them"
-    raise BadSettings(problem, hint=f"{fetch}; if that database is gone or not yours, remove {note}")
+    raise BadSettings(problem, hint=f"{fetch}; if that database is gone or not yours, remove {file}")
 
 
-def noted_address(folder: str) -> str | None:
-    """The address of the database that is noted; None without a note."""
+def cluster_address(folder: str) -> str | None:
+    """The address of the database that `cluster.txt` names; None without that file."""
     path = os.path.join(folder, CLUSTER)
     try:
         with open(path, "rb", opener=open_regular) as file:

@@ -55,7 +55,7 @@ IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
 PAGE, RATINGS, TABLES, PLOTS = "index.html", "ratings.json", "csv", "plots"
 """The files that the report of a tournament adds to its folder."""
-_LOCKS = run_elsewhere.LOCK, run_elsewhere.NOTE_LOCK
+_LOCKS = run_elsewhere.LOCK, run_elsewhere.CLUSTER_FILE_LOCK
 _PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, run_elsewhere.CLUSTER, *_LOCKS)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}

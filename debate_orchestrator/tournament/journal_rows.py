@@ -274,8 +274,8 @@ def _debate_row(
     folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, Mapping[str, str]]
 ) -> DebateRow:
     report = debate.report
-    page = DebateFiles.of_journal(debate.path).page
-    linked_page = os.path.relpath(page, folder)
+    html_report = DebateFiles.of_journal(debate.path).page
+    linked_report = os.path.relpath(html_report, folder)
     return DebateRow(
         id=debate.name,
         created=debate.entries[0].at,
@@ -290,7 +290,7 @@ def _debate_row(
         rehearsed=report.run.rehearsed,
         usage_by_role=_usage_by_role(debate),
         # A name may hold bytes that are no text.
-        page=linked_page if linked_page.isprintable() and is_unchanged(page) else "",
+        html_report=linked_report if linked_report.isprintable() and is_unchanged(html_report) else "",
     )
 
 

@@ -116,11 +116,11 @@ def first_speakers(
     if spec.first == "random":
         return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":
-        turn = topic_index + repetition
+        position = topic_index + repetition
         if spec.sides == "balanced" and spec.order_within_sides:
-            # Sides alternate too: the order turns half as often, or the two would stay locked.
-            turn = (topic_index * spec.repetitions + repetition - 1) // 2
-        return [orders[(number("first", spec, *sorted((pro, con))) + turn) % 2]]
+            # Sides alternate too: the order changes half as often, or the two would stay locked.
+            position = (topic_index * spec.repetitions + repetition - 1) // 2
+        return [orders[(number("first", spec, *sorted((pro, con))) + position) % 2]]
     return [spec.first]
 
 
@@ -192,8 +192,8 @@ def _hash(*parts: object) -> int:
 
 MAX_ESTIMATED = 100
 """Debates of which an estimate is made. If there are more, these are a random sample that represents all."""
-SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
-"""The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
+SHORT_REPLIES, LONG_REPLIES = 0.5, 2.0
+"""The range of the cost: replies half as long as expected, and replies twice as long with nothing read from a cache."""
 
 
 class CostRange(NamedTuple):
@@ -295,9 +295,9 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
 
 def _model_estimate(model: str, amounts: Mapping[str, float], *, batch: bool) -> ModelEstimate:
     usage = Usage.model_construct(None, **{name: round(amounts[name]) for name in Usage.model_fields})
-    low = usage.model_copy(update={"output": round(amounts["output"] * SHORT_ANSWERS)})
+    low = usage.model_copy(update={"output": round(amounts["output"] * SHORT_REPLIES)})
     # Longer answers are also longer input of the calls that follow.
-    longer = {"uncached_input": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
+    longer = {"uncached_input": round(usage.input * LONG_REPLIES), "output": round(amounts["output"] * LONG_REPLIES)}
     high = usage.model_copy(update={"cached": 0, "cache_write_5m": 0, "cache_write_1h": 0, **longer})
     batch = batch and takes_batches(model)
     costs = [_cost(model, size, amounts["calls"], batch=batch) for size in (usage, low, high)]

@@ -84,7 +84,7 @@ def render_page(
         "plotted": plotted,
         "tables": [table for table in tables if table.rows],
         "most": _MAX_ROWS,
-        "listed": [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MAX_DEBATES],
+        "listed": [debate for n, debate in enumerate(rows.debates) if debate.html_report or n < _MAX_DEBATES],
     }
     return _environment().get_template("tournament/page.html.j2").render(values).strip("\n") + "\n"
 

@@ -66,7 +66,7 @@ class RoleUsage(FrozenModel):
 
 
 class DebateRow(FrozenModel):
-    model_config = formerly(usage_by_role="work")
+    model_config = formerly(usage_by_role="work", html_report="page")
 
     kind: Literal["debate"] = "debate"
     id: _Name
@@ -86,9 +86,9 @@ class DebateRow(FrozenModel):
     rehearsed: bool = False
     """Whether a stand-in spoke in it, in any seat."""
     usage_by_role: dict[Literal["pro", "con", "judge"], RoleUsage] = {}
-    page: str = ""
-    """The debate's own page, relative to the folder; empty if there is none. No page is read from a file of rows, in
-    which it might lead anywhere."""
+    html_report: str = ""
+    """The path of the debate's HTML report, relative to the folder; empty if there is none. None is read from a file of
+    rows, in which it might lead anywhere."""
 
     @property
     def rated(self) -> bool:
@@ -348,7 +348,7 @@ def load(text: str, file_name: str, notes: Sequence[str] = ()) -> Rows:
     for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
         try:
             if line.startswith('{"kind":"debate"'):
-                debates.append(DebateRow.model_validate_json(line).model_copy(update={"page": ""}))
+                debates.append(DebateRow.model_validate_json(line).model_copy(update={"html_report": ""}))
             else:
                 ballots.append(BallotRow.model_validate_json(line))
             if max(len(debates), len(ballots)) > MAX_ROWS:

@@ -105,6 +105,7 @@ class RunCounts(NamedTuple):
     running: int = 0
     stopped: int = 0
     unusable: int = 0
+    """Those that are `locked` count too: this run can't go on with them either."""
     calls: int = 0
     in_flight: int = 0
     failed_calls: int = 0
@@ -129,11 +130,11 @@ class RunCounts(NamedTuple):
         **more: Any,
     ) -> RunCounts:
         """The progress of a run that has taken so many `seconds`, completed so many debates and made so many calls."""
-        standing = status_counts(statuses)
-        left = debates - standing["complete"] - standing["unusable"]
+        counts = status_counts(statuses)
+        left = debates - counts["complete"] - counts["unusable"]
         return cls(
             debates,
-            **standing,
+            **counts,
             calls=calls,
             calls_per_minute=round(calls * 60 / max(1.0, seconds), 1),
             seconds=round(seconds, 1),

@@ -193,12 +193,12 @@ def _folder_version(folder: str) -> tuple[object, ...]:
 
 @until_changed(8, _folder_version)
 def _read(folder: str) -> Rows:
-    """The rows of a tournament; of its pages only those with an address here."""
+    """The rows of a tournament; of its HTML reports only those with an address here."""
     rows = read_rows(folder)
     for number, debate in enumerate(rows.debates):
-        name = os.path.basename(debate.page).removesuffix(".html")
-        if debate.page and (debate.page != f"{DEBATES}/{name}.html" or _journal(folder, name) is None):
-            rows.debates[number] = debate.model_copy(update={"page": ""})
+        name = os.path.basename(debate.html_report).removesuffix(".html")
+        if debate.html_report and (debate.html_report != f"{DEBATES}/{name}.html" or _journal(folder, name) is None):
+            rows.debates[number] = debate.model_copy(update={"html_report": ""})
     return rows
 
 

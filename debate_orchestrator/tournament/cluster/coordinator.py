@@ -18,12 +18,12 @@ from debate_orchestrator.storage.files import take_lock, write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.storage.run_elsewhere import (
-    NOTE_LOCK,
+    CLUSTER_FILE_LOCK,
+    cluster_address,
     must_not_be_elsewhere,
-    note_cluster,
-    noted_address,
     open_lock,
-    remove_note,
+    remove_cluster_file,
+    write_cluster_file,
 )
 from debate_orchestrator.tournament.cluster.database import (
     RETRY_SECONDS,
@@ -111,11 +111,11 @@ class Coordinator:
                 folder, where = name_of(self.tournament.folder), self.database.address
                 problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(missing)}."
                 raise BadFile(problem, hint="`debate tournament add` adds them here too")
-        async with self._note_kept():
+        async with self._cluster_file_locked():
             await self._upload_journals()
 
     async def _upload_journals(self) -> None:
-        """Uploads the journals as they are now, and begins a pass. The note must be kept."""
+        """Uploads the journals as they are now, and begins a pass. The folder's `cluster.txt` must be locked."""
         self._has_uploaded = False
         last_lines = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
         await in_own_thread(self._local.read_journals)
@@ -134,7 +134,7 @@ class Coordinator:
 
     async def _upload_missing_lines(self, scheduled: ScheduledDebate, last_line: int) -> None:
         """Uploads the lines after `last_line`. A debate that is not complete may be run alone by a process that began
-        before there was a note: its lock tells, and its lines since."""
+        before there was a `cluster.txt`: its lock tells, and its lines since."""
         if self._local.statuses[scheduled.id].status != "complete":
             with JournalWriter(self.tournament.journal_path(scheduled.id)):
                 self._local.read_status(scheduled)
@@ -152,7 +152,7 @@ class Coordinator:
 
     async def _begin_pass(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again. The first pass of a run sets them; a
-        later one leaves them as they are, since another run may have set them meanwhile. The folder has a note of it
+        later one leaves them as they are, since another run may have set them meanwhile. The folder has a `cluster.txt`
         from then on, until all that workers have written is in the folder."""
         spec = self.tournament.spec
         text = json.dumps(spec_data(spec), ensure_ascii=False)
@@ -161,14 +161,14 @@ class Coordinator:
         values["unusable"] = sum(debate_status.cost for debate_status in self.unusable.values())
         async with self.database.transaction() as connection:
             ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
-            note_cluster(self.tournament.folder, self.database.address)
+            write_cluster_file(self.tournament.folder, self.database.address)
         self._pass = begun_pass
 
     async def queue(self, *, include_stopped: bool) -> None:
-        """Begins a pass, and queues the debates that are left then. Where the note was removed meanwhile, some may have
-        gone on in the folder."""
-        async with self._note_kept():
-            if self._has_uploaded and noted_address(self.tournament.folder) is not None:
+        """Begins a pass, and queues the debates that are left then. Where `cluster.txt` was removed meanwhile, some may
+        have gone on in the folder."""
+        async with self._cluster_file_locked():
+            if self._has_uploaded and cluster_address(self.tournament.folder) is not None:
                 await self._begin_pass()
             else:
                 await self._upload_journals()
@@ -176,10 +176,10 @@ class Coordinator:
             await enqueue(self.database, self.id, self._pending(include_stopped=include_stopped))
 
     @asynccontextmanager
-    async def _note_kept(self) -> AsyncIterator[None]:
-        """Keeps the folder's note for this run: others that share the folder wait for it, however long this process
-        stands still. A transaction would end meanwhile."""
-        handle = open_lock(self.tournament.folder, NOTE_LOCK)
+    async def _cluster_file_locked(self) -> AsyncIterator[None]:
+        """Locks the folder's `cluster.txt` for this run: others that share the folder wait for it, however long this
+        process stands still. A transaction would end meanwhile."""
+        handle = open_lock(self.tournament.folder, CLUSTER_FILE_LOCK)
         try:
             while not take_lock(handle, name_of(self.tournament.folder), BadFile):
                 await asyncio.sleep(_LOCK_POLL_SECONDS)
@@ -227,17 +227,17 @@ class Coordinator:
                 break
             is_first_pass = False
         await reached(self.fetch_all)
-        await reached(self._withdraw_note)
+        await reached(self._withdraw_cluster_file)
 
-    async def _withdraw_note(self) -> None:
-        """Removes the note, unless workers may be running debates that are not in the folder: another run may have
+    async def _withdraw_cluster_file(self) -> None:
+        """Removes `cluster.txt`, unless workers may be running debates that are not in the folder: another run may have
         queued some, or be about to, since its pass is later than this one's."""
-        async with self._note_kept():
+        async with self._cluster_file_locked():
             ((latest_pass,),) = await self.database.rows(_LATEST_PASS, id=self.id)
             is_over = latest_pass == self._pass or not self._pending(include_stopped=True)
             queue = await count_queue(self.database, self.id)
             if is_over and not queue.unfinished and not self.unusable.keys() & self.statuses.keys():
-                remove_note(self.tournament.folder)
+                remove_cluster_file(self.tournament.folder)
 
     def _pending(self, *, include_stopped: bool) -> list[tuple[str, bool]]:
         """The debates that are left and not unusable, and whether each has begun; with `include_stopped` those too that

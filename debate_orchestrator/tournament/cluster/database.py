@@ -57,7 +57,7 @@ _PARAMETERS = {
 _TABLES = """
 CREATE DOMAIN dollars AS double precision CHECK (VALUE BETWEEN 0 AND 1e15);  -- US dollars; no NaN is among them
 
-CREATE TABLE layout (version text NOT NULL);
+CREATE TABLE layout (version text NOT NULL);           -- the version of these tables
 
 CREATE TABLE tournaments (
     id text PRIMARY KEY,
@@ -195,8 +195,8 @@ class Database:
 
     def silent_workers(self, tournament: str, heartbeats: Iterable[_Heartbeat]) -> list[_Heartbeat]:
         """The last heartbeats of the workers that have given no other for a lease, by the clock of this machine: that
-        of the database may be set. It begins anew for all where the look before was a while ago: while a database is
-        away, takes no writes or hangs, no worker can give one."""
+        of the database may be set. If the last look was a while ago, the lease begins anew for all workers: while a
+        database is away, takes no writes or hangs, no worker can give a heartbeat."""
         now = monotonic()
         _, seen = self._looks[tournament] if self.has_just_looked(tournament) else (now, {})
         self._looks[tournament] = now, {heartbeat: seen.get(heartbeat, now) for heartbeat in heartbeats}

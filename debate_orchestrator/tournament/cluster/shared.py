@@ -156,7 +156,7 @@ class DatabaseJournal(JournalWriter):
         await self.wait_until_stored()
 
     def close(self) -> None:
-        """Names the answers that are not in the database."""
+        """Names the replies that are not in the database."""
         for line in self._waiting:
             self._lose(line)
         self._waiting.clear()

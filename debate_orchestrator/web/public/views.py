@@ -171,9 +171,9 @@ class Views:
     async def debate(self, request: Request) -> Response:
         """A debate: as it waits, as it runs, or as it was decided."""
         path, base, name = self._journal(request), _base(request), request.path_params["name"]
-        served, standing = self._site.served_debates.running(path), self._standing(path)
+        served, queue_fields = self._site.served_debates.running(path), self._queue_fields(path)
         running = (served.current.state, served.page.html()) if served and served.current else None
-        is_waiting = served is not None or standing["queue_position"] > 0
+        is_waiting = served is not None or queue_fields["queue_position"] > 0
 
         def page() -> Response:
             debate, body = running or _as_written(path)
@@ -191,8 +191,8 @@ class Views:
                 positions=blocks.positions(debate),
                 state=debate,
                 live=is_waiting and not complete,
-                reloads=not (is_waiting or complete or standing["given_up"]),
-                status=served.status(debate) if served else _status(standing, complete=complete),
+                reloads=not (is_waiting or complete or queue_fields["given_up"]),
+                status=served.status(debate) if served else _status(queue_fields, complete=complete),
                 outcome=outcome,
                 rehearsal=is_whole_rehearsal(debate),
                 body=body,
@@ -206,7 +206,7 @@ class Views:
             response.headers["x-robots-tag"] = "noindex"
         return response
 
-    def _standing(self, path: str) -> dict[str, Any]:
+    def _queue_fields(self, path: str) -> dict[str, Any]:
         """What the page of a debate that does not run says of it beyond its journal: its place in the queue (0 if it
         does not wait) and about how long that is, when it is tried again, why it stopped, and that it is given up. What
         is not so is empty."""
@@ -235,7 +235,7 @@ class Views:
         def first() -> list[bytes]:
             if viewers is None or self._site.queue.viewers(path) is not viewers:  # it began meanwhile: pages load it
                 return [live.message("over", {})]
-            return [live.message("status", _status(self._standing(path), complete=False))]
+            return [live.message("status", _status(self._queue_fields(path), complete=False))]
 
         return live.event_stream(viewers, first, count)
 
@@ -257,8 +257,8 @@ def _as_written(path: str) -> tuple[DebateState, str]:
     return debate, blocks.render_all(debate)
 
 
-def _status(standing: Mapping[str, Any], *, complete: bool) -> str:
-    return pages.render("public/status.html.j2", complete=complete, **standing)
+def _status(queue_fields: Mapping[str, Any], *, complete: bool) -> str:
+    return pages.render("public/status.html.j2", complete=complete, **queue_fields)
 
 
 def _base(request: Request) -> str:
