@@ -211,7 +211,7 @@ class Opened(JournaledModel):
     """The version of the rules for reading speeches that the program had. All speeches are read by those of today."""
     mark_rules: Literal[1, 2] = Field(default=1, exclude_if=lambda version: version == 1)
     """The version of the rules for marks in the decision brief. By 1 every speech of the other side may be a challenge,
-    also one that was given before the point was made."""
+    also one that was given before the reason was put forward."""
     stand_in_findings_decide: bool = Field(default=True, exclude_if=lambda value: value)
     """Whether findings of stand-ins (convergence, a concession, no new ground) decide how the debate goes on also where
     there are other judges. They do in all debates of earlier versions."""

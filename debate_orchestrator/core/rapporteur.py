@@ -136,7 +136,7 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     return None
 
 
-def decision_brief_findings(debate: DebateState) -> list[Any]:
+def brief_check_findings(debate: DebateState) -> list[Any]:
     return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 

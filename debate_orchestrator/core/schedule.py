@@ -106,7 +106,7 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     order = debate.plan.speaking_order
-    if slot.phase.triggered_by == "findings" and not rapporteur.decision_brief_findings(debate):
+    if slot.phase.triggered_by == "findings" and not rapporteur.brief_check_findings(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
@@ -388,7 +388,8 @@ CHALLENGE, REBUTTAL = "challenge", "rebuttal"
 
 
 def turns_argued_with(debate: DebateState, turn: Turn) -> tuple[Literal["attacks", "answers"], list[Turn]]:
-    """The turns of the other side that a turn is about. A challenge attacks the latest case. A rebuttal answers the
+    """The turns of the other side that a turn is about. A challenge attacks the latest speech that is neither
+    a challenge nor a rebuttal. A rebuttal answers the
     challenge of its round, or else the speech that was heard last."""
     name = turn.phase.name
     how: Literal["attacks", "answers"] = "attacks" if name == CHALLENGE else "answers"
@@ -396,6 +397,6 @@ def turns_argued_with(debate: DebateState, turn: Turn) -> tuple[Literal["attacks
         return how, []
     heard = [heard for heard in turns_heard(debate, turn) if heard.speaking and heard.seat != turn.seat]
     if name == CHALLENGE:
-        return how, [case for case in heard if case.phase.name not in (CHALLENGE, REBUTTAL)][-1:]
+        return how, [speech for speech in heard if speech.phase.name not in (CHALLENGE, REBUTTAL)][-1:]
     challenges = [earlier for earlier in heard if earlier.phase.name == CHALLENGE and earlier.round == turn.round]
     return how, (challenges or heard)[-1:]

@@ -84,7 +84,7 @@ class SampleDebate(FrozenModel):
 
 
 class ProbeCase(NamedTuple):
-    """A sample debate as a judge reads it: changed by a probe, or the original."""
+    """A sample debate as a judge reads it: changed by a probe (what the docs call a case), or the original."""
 
     debate: SampleDebate
     probe: Probe | None = None

@@ -441,7 +441,7 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
         "dissent": rapporteur.dissent_rows(debate),
         "conceded": tally.deciding_conceders(debate),
         "possible_marks": {side: rapporteur.marks_possible(debate, side) for side in debate.format.sides},
-        "findings": rapporteur.decision_brief_findings(debate),
+        "findings": rapporteur.brief_check_findings(debate),
         "shortcomings": [*first_few(rapporteur.decision_brief_problems(debate), "the brief")],
     }
 

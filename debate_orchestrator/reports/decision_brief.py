@@ -36,7 +36,7 @@ _PART_NAMES = {
     "why": "Reason",
     "objections": "Objection",
     "by_case": "Case",
-    "not_argued": "Point not argued",
+    "not_argued": "Issue not argued",
     "would_change": "Observation",
     "do_next": "Step",
 }
@@ -126,11 +126,11 @@ class ObjectionReport(Part):
     """The objection, as its ablest advocate would put it."""
 
 
-class NotArguedReport(Part):
+class IssueNotArgued(Part):
     """An issue that the debate left out. The rapporteur's own words."""
 
     issue: str
-    """The point that was left out."""
+    """The question that was left out."""
     points_to: str
     """The direction in which it points."""
 
@@ -171,8 +171,8 @@ class DecisionBriefReport(Part):
     """The strongest objection, as its ablest advocate would put it."""
     objections: tuple[ObjectionReport, ...]
     """All objections, the strongest first."""
-    not_argued: tuple[NotArguedReport, ...]
-    """Points that the debate left out."""
+    issues_not_argued: tuple[IssueNotArgued, ...]
+    """Issues that the debate left out. A brief has them as `not_argued`."""
     would_change: tuple[str, ...]
     """Observations that would change the answer."""
     do_next: tuple[str, ...]
@@ -264,8 +264,8 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         why=tuple(_reason(debate, row) for row in fields["why"]),
         best_case_against=against[0].text if against else "",
         objections=against,
-        not_argued=tuple(
-            NotArguedReport(**_row_fields(NotArguedReport, row)) for row in fields.get("not_argued") or ()
+        issues_not_argued=tuple(
+            IssueNotArgued(**_row_fields(IssueNotArgued, row)) for row in fields.get("not_argued") or ()
         ),
         advice=before.turn_id if before else None,
         sure_before=sure_before if isinstance(sure_before, int) else None,
@@ -331,7 +331,7 @@ def mark_text(reason: ConsiderationReport, dissent: Sequence[DisputedClaim]) -> 
     return text.capitalize() + row
 
 
-def findings(decision_brief: DecisionBriefReport | None) -> Iterator[str]:
+def check_sentences(decision_brief: DecisionBriefReport | None) -> Iterator[str]:
     """What the program found in a decision brief and what the check did, the last, a sentence each."""
     if decision_brief and decision_brief.problems:
         sent_back = len(decision_brief.unfixed_problems)

@@ -100,7 +100,7 @@ def _decision_values(report: ReportModel, fields: FieldText) -> dict[str, Any]:
     return {
         "mark_text": lambda reason: decision_brief.mark_text(reason, report.dissent or ()),
         "rapporteur_note": provenance.author_note(report.run),
-        "findings": list(decision_brief.findings(report.shown_decision_brief)),
+        "check_sentences": list(decision_brief.check_sentences(report.shown_decision_brief)),
         "split_first_sentence": decision_brief.split_first_sentence,
         "first_sentence": decision_brief.first_sentence,
         "heading": decision_brief.heading,
@@ -229,7 +229,7 @@ def _behind(report: ReportModel, brief: DecisionBriefReport) -> Iterator[Passage
     problems = [phrase(how[is_unfixed], escaped(problem)) for problem, is_unfixed in found]
     yield Passage("What the program found wrong with the brief", items=problems)
     if brief.found_by_check:
-        *_, outcome = decision_brief.findings(brief)
+        *_, outcome = decision_brief.check_sentences(brief)
         unchecked = " What of them still stands was not checked." if brief.rewritten else ""
         yield Passage("What its check found", items=[*map(escaped, brief.found_by_check)])
         yield Passage(sentences=[phrase(outcome, unchecked)])
