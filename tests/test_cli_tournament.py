@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,10 @@ def journals(folder: str = "out") -> list[Path]:
 
 
 @pytest.mark.slow
-def test_from_new_to_all_journals(debate: Run) -> None:
-    """The sample runs as it is, without a key: planned, held, and with a report and a page of every debate."""
+def test_from_new_to_all_journals(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample runs as it is, without a key: planned, held, and with a report and a page of every debate. The report
+    of a rehearsal has no plots, and needs no library that draws."""
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     ran = [debate("tournament", "new"), debate("tournament", "plan", "tournament.yaml")]
     assert "`debate tournament run tournament.yaml --rehearse`" in ran[0].err  # a folder beside that of the real one
     assert "`debate tournament run tournament.yaml --to demo`" in ran[1].err

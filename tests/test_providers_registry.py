@@ -126,9 +126,9 @@ def test_the_toy_sends_no_key_unencrypted(toy: Callable[..., Any], monkeypatch: 
 
 
 def test_entries_agree_with_the_words_of_a_cast() -> None:
-    """What has an API or is a program is called and may cost money; nothing else is."""
-    assert {kind for kind, entry in ENTRIES.items() if entry.api or kind == "command"} == {
-        kind for kind in ENTRIES if model_spec.is_called(f"{kind}:x")
+    """A server of models is what has an API; every other kind has its occupant named."""
+    assert {kind for kind, entry in ENTRIES.items() if entry.api} == {
+        kind for kind in ENTRIES if model_spec.occupant_kind(f"{kind}:x") == "model"
     }
 
 

@@ -39,7 +39,8 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     results, and which files were moved aside. Raises BadFile if the folder is not a tournament or a file can't be
     written, and BadSettings, before anything is written, where the extra `tournament` is missing."""
     rows = read_rows(folder)
-    library()
+    if not all(debate.rehearsed for debate in rows.debates):  # of rehearsals nothing is drawn
+        library()
     ratings = rate(rows)
     tables = all_tables(rows, ratings)
     plots, problems = draw(tables, [elo.model for elo, _ in _leaders(ratings, 0)])
@@ -164,7 +165,7 @@ def library() -> Any:
 def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], list[str]]:
     """The plots for which there is data, and a sentence on each that could not be drawn; `order` is the models, the
     strongest first. Raises BadSettings where the extra `tournament` is missing."""
-    vl_convert, plots, problems = library(), list[Plot](), list[str]()
+    plots, problems = list[Plot](), list[str]()
     tables_by_name = {table.name: table for table in tables}
     entries = yaml.load((Path(__file__).parent / "plots.yaml").read_text(encoding="utf-8"))
     parts = entries.pop("parts")
@@ -181,6 +182,7 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], lis
         parts_of_spec = _filled({**parts.get(entry.get("like"), {}), **entry.get("spec", {})}, words)
         plot_spec = {**_BASE_PLOT, **parts_of_spec, "data": {"values": values}}
         how_to_read = f"{entry['how']} {table.about}{f' The first {_MAX_SHOWN} are shown.' if is_cut else ''}"
+        vl_convert = library()
         try:
             svg = vl_convert.vegalite_to_svg(plot_spec)
             png = vl_convert.svg_to_png(svg, scale=_PNG_SCALE)

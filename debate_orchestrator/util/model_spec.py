@@ -70,7 +70,7 @@ def is_rehearsal(cast: Mapping[str, Any]) -> bool:
 
 def is_stand_in(spec: str) -> bool:
     """Whether a stand-in takes the seat, whose words mean nothing."""
-    return kind(spec) == REHEARSE
+    return occupant_kind(spec) == "stand-in"
 
 
 def split_address(rest: str) -> tuple[str, str | None]:

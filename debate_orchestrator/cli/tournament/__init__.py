@@ -26,7 +26,7 @@ VERBS = {
     ),
     "run": TournamentVerb(
         "run the debates of a spec, or continue them",
-        "run spring.yaml --to spring --rehearse",
+        "run spring.yaml --rehearse",
         running.run_arguments,
         running.run,
     ),
