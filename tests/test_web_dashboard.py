@@ -24,7 +24,8 @@ from debate_orchestrator.core.events import Opened, Reassigned
 from debate_orchestrator.engine.budget import estimate_debate
 from debate_orchestrator.engine.library import find_risks
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.web import dashboard, debate_list
+from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
+from debate_orchestrator.web import dashboard, debate_form, debate_list
 
 SETUP = {"topic": "Should we move to gRPC?", "rounds": "1"}
 NAME = "should-we-move-to-grpc.rehearsed"
@@ -192,6 +193,13 @@ def test_a_problem_stands_beside_its_field(visitor: Visitor) -> None:
     answer = visitor.send("/new", {**SETUP, **PEOPLE, "topic": "What should we eat?", "action": "start"})
     assert answer.status_code == 422 and "no model of this cast" in plain(answer.text)
     assert "debate ask" not in answer.text and os.listdir() == []
+
+
+def test_a_new_setting_is_in_the_form(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting for which the form has no words of its own is labelled by its help."""
+    monkeypatch.setattr(debate_form, "_WORDS", {})
+
+    assert SETTING_TEXTS["mirror"].help in plain(visitor.get("/new").text)
 
 
 def test_other_formats_have_their_own_form(visitor: Visitor) -> None:

@@ -43,7 +43,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "issues": ("A list of issues before round 1", ""),
     "brief": ("A decision brief after the verdict", "Page one of the report."),
 }
-"""Setting to its label in the form, and what is said below it."""
+"""Setting to its label in the form, and what is said below it. Any other setting is labelled as in `--help`."""
 _MAX_LISTED = 8
 """Models of one server that are offered; others can be typed."""
 
@@ -126,12 +126,12 @@ def more_fields(format: Format) -> list[SettingField]:
     }
     kinds = {int: "number", float: "number", dict: "", tuple: "lines", str: "text"}  # a form can't give a mapping
     fields = []
-    for name in SETTING_TEXTS:
+    for name, texts in SETTING_TEXTS.items():
         options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name) or words_of(name)
         kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
         if kind and name not in _NOT_OFFERED:
             options_with_default = (("", "default"), *options.items()) if options else ()
-            fields.append(SettingField(name, *_WORDS[name], kind, options_with_default))
+            fields.append(SettingField(name, *_WORDS.get(name, (texts.help, "")), kind, options_with_default))
     return sorted(fields, key=lambda field: field.name != "context")
 
 
