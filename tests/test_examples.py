@@ -63,7 +63,7 @@ class TestExample:
         assert read(path).torn_bytes == 0 and report.status == "complete"
 
         assert Path(beside.report).read_text(encoding="utf-8") == render_file(report, ".md")
-        assert Path(beside.page).read_text(encoding="utf-8") == render_file(report, ".html")
+        assert Path(beside.html_report).read_text(encoding="utf-8") == render_file(report, ".html")
 
     def test_page_one_is_short(self, path: Path) -> None:
         """It is about as long as the docs say, and shows what the debate changed and what each side holds, at

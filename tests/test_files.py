@@ -272,4 +272,4 @@ def test_files_of_a_journal(journal: str, stem: str) -> None:
 def test_a_report_is_never_its_journal(journal: str) -> None:
     """However a journal is called, its report and its page are other files."""
     files = DebateFiles.of_journal(journal)
-    assert files.journal not in (files.report, files.page)
+    assert files.journal not in (files.report, files.html_report)

@@ -272,7 +272,7 @@ def write_reports(session: DebateSession) -> WrittenReports:
     print_problems(problems)
     next_sentence = wording.ask_again_sentence(session.state, session.files.journal)
     summary = f"{summary_line(report, session.files.report)} {next_sentence}".rstrip()
-    return WrittenReports(report, summary, None if problems else session.files.page)
+    return WrittenReports(report, summary, None if problems else session.files.html_report)
 
 
 def print_reports(reports: WrittenReports, *, quiet: bool = False) -> None:

@@ -45,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
                 f"The report of this journal would be {name_of(path)}, which agents read as instructions.",
                 hint="name another file: --to FILE",
             )
-        problems = report_files.write_both(report, path, files.page, print_status)
-        html_report = None if problems else files.page
+        problems = report_files.write_both(report, path, files.html_report, print_status)
+        html_report = None if problems else files.html_report
     summary = summary_line(report, path, under_way=is_being_written(arguments.journal))
     if arguments.json:
         print_json({"status": report.status, "report": path, "html_report": html_report, "summary": summary})

@@ -316,7 +316,7 @@ def finish(session: DebateSession, notify: Notify = ignore) -> tuple[ReportModel
     session.journal.must_be_in_place()
     report = report_of(files.journal, session.journal.entries)
     try:
-        return report, report_files.write_both(report, files.report, files.page, notify)
+        return report, report_files.write_both(report, files.report, files.html_report, notify)
     except DiskFull as error:
         raise session.with_saved(error) from error
 

@@ -34,7 +34,7 @@ class DebateFiles(NamedTuple):
     """The folder for the cited pages that were fetched."""
     drafts: str
     """The folder for a person's unfinished turns."""
-    page: str
+    html_report: str
     """The report as an HTML page."""
 
     @property
@@ -87,7 +87,7 @@ class DebateFiles(NamedTuple):
 
     def existing(self) -> list[str]:
         """Those of report, HTML report and journal that exist."""
-        return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
+        return [path for path in (self.report, self.html_report, self.journal) if os.path.lexists(path)]
 
     def must_be_new(self, *, except_for: str = "") -> None:
         """Raises BadFile if a report or journal exists, other than `except_for`: no debate overwrites another.

@@ -274,7 +274,7 @@ def _debate_row(
     folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, Mapping[str, str]]
 ) -> DebateRow:
     report = debate.report
-    html_report = DebateFiles.of_journal(debate.path).page
+    html_report = DebateFiles.of_journal(debate.path).html_report
     linked_report = os.path.relpath(html_report, folder)
     return DebateRow(
         id=debate.name,

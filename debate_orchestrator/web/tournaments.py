@@ -187,7 +187,7 @@ def _folder_version(folder: str) -> tuple[object, ...]:
     """The versions of the files that the rows of a tournament are read from."""
     journals, _ = find_journals(folder)
     paths = [*(os.path.join(folder, name) for name in (SPEC, ROWS)), *journals]
-    paths += [DebateFiles.of_journal(path).page for path in journals]
+    paths += [DebateFiles.of_journal(path).html_report for path in journals]
     return tuple((path, file_version(path)) for path in paths if os.path.lexists(path))
 
 

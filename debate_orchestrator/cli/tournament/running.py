@@ -271,7 +271,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     due: dict[str, DebateFiles] = {}
     for debate_id in (scheduled.id for scheduled in run.tournament.schedule if run.statuses[scheduled.id].is_complete):
         files = DebateFiles.of_journal(run.tournament.journal_path(debate_id))
-        made = (files.report, files.page)
+        made = (files.report, files.html_report)
         if any(not os.path.lexists(path) or report_files.is_outdated(path, files.journal) for path in made):
             due[debate_id] = files
     if len(due) > 50 and not quiet:
@@ -280,7 +280,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     for debate_id, files in due.items():
         try:
             report = report_of(files.journal, read(files.journal, follow=False).entries)
-            unwritten = report_files.write_both(report, files.report, files.page, print_status)
+            unwritten = report_files.write_both(report, files.report, files.html_report, print_status)
         except DiskFull:
             raise
         except UserError as error:
