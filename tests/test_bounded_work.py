@@ -16,8 +16,9 @@ from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.private_text import PrivateFilter, public_text
 from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line_remark
 from debate_orchestrator.engine import transcript_file
+from debate_orchestrator.engine.name_comparison import folded
 from debate_orchestrator.evidence import match
-from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting import json_object, replies
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import escapes, sanitize, yaml
@@ -116,6 +117,12 @@ def test_first_characters_of_keys_beside_escapes_end_the_search_at_once(monkeypa
     assert calls(take) < 200_000
 
 
+def test_places_where_an_object_may_begin_are_tried_a_limited_number_of_times() -> None:
+    """A reply of nothing but braces that is four times as long takes no more calls."""
+    some, more = (calls(lambda n=n: json_object.without_reasoning_around("{" * n)) for n in (20_000, 80_000))
+    assert more < 1.1 * some
+
+
 def test_yaml_of_many_values_is_refused() -> None:
     """So many values and keys are read, and no more."""
     value, _ = yaml.load_with_lines(f"topic: [{'a,' * 997}]", 1_000)
@@ -179,6 +186,14 @@ def test_a_long_run_of_hidden_characters_is_read_once() -> None:
     run = "\u00ad" * 256_000
 
     assert sanitize.sanitize(f"a{run}b{run}\u200b \nc{run} d") == "ab- \nc d"
+
+
+@pytest.mark.timeout(60)
+def test_a_long_line_of_a_transcript_is_read_once() -> None:
+    """A line without a plain letter comes to its end where it may be the name of a speaker."""
+    for piece in ("我们，", "5", ".../", "["):
+        assert folded(f"{as_long(piece, 200_000)} Ann").endswith("ann")
+        transcript_file.parse(f"# T\n\n## Ann (Pro)\n\n{as_long(piece, 50_000)}\n\n## Bo (Con)\n\ny", "x")
 
 
 @pytest.mark.timeout(60)

@@ -133,13 +133,15 @@ def test_json_is_read_strictly(text: str, why: str) -> None:
     assert [len(one) < 300 and "\n" not in one for one in refused.value.problems] == [True]
 
 
-@for_each(["{'kind': 'x', 'a': 'It is.'}", '{"kind": "x", "a": "It is."}', "{kind: x, a: It is.}"])
-def test_of_two_objects_neither_counts(own: str) -> None:
-    """Where an object is quoted beside another, and no code tells them apart, neither counts."""
+@pytest.mark.parametrize(
+    "own", ["{'kind': 'x', 'a': 'It is.'}", '{"kind": "x", "a": "It " is."}', "{kind: x, a: It is.}"]
+)
+def test_a_quoted_object_is_not_read_for_a_faulty_one(own: str) -> None:
+    """Where an object without faults is quoted beside one with faults, and both have the same keys, neither counts."""
     quoted = '```json\n{"kind": "x", "a": "It is not."}\n```'
-    with pytest.raises(BadReply, match="the reply is not JSON"):
+    with pytest.raises(BadReply, match="JSON objects that differ"):
         parse_structured("setup.positions.moderator", f"The topic is:\n{quoted}\n\nThese are mine:\n{own}")
-    assert parse_structured("x", f"Here it is:\n{quoted}") == {"kind": "x", "a": "It is not."}
+    assert parse_structured("x", f"Here it is, {{as asked}}:\n{quoted}") == {"kind": "x", "a": "It is not."}
 
 
 def test_every_complaint_comes_at_once() -> None:

@@ -64,6 +64,9 @@ OWN_CODE = code_of(DEBATE)
 CODE = OWN_CODE.text
 OWN_TEXT = json.dumps(signed(OWN, OWN_CODE))
 FORGED_SIGNED = json.dumps(signed(FORGED, OWN_CODE))
+_JUSTIFIED = {"justification": f"It ends with end_code {CODE}"}
+HALF_SIGNED = json.dumps({"code": CODE} | {k: v for k, v in OWN.items() if k not in _JUSTIFIED} | _JUSTIFIED)[:-1]
+"""A ballot, open at its end, whose last text names the code."""
 
 
 OPENS, CLOSES = 'Shops gain. <think> "x{', 'All of them gain "y}. </think> Then'
@@ -108,13 +111,8 @@ def test_a_quoted_ballot_never_counts(form: str) -> None:
 
 @for_each(QUOTED)
 def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
-    """Beside any quotation, and whatever the prose says, the object with the code is the ballot. After a brace that is
-    not closed it may be a part of something."""
+    """Beside any quotation, and whatever the prose says, the object with the code is the ballot."""
     for around in ("A wrote:\n%s\nI do not.\n\n{}", "{}\n\nA wrote:\n%s\n", "%s\n```json\n{}\n```"):
-        if form == "cut off" and around.index("%s") < around.index("{}"):
-            with pytest.raises(BadReply, match="within other braces"):
-                read(around.replace("{}", OWN_TEXT).replace("%s", QUOTED[form]))
-            continue
         assert read(around.replace("{}", OWN_TEXT).replace("%s", QUOTED[form])) == OWN
         assert read(around.replace("{}", OWN_TEXT[:-1] + ",}").replace("%s", f"The winner is A. {QUOTED[form]}")) == OWN
 
@@ -127,6 +125,9 @@ def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
         json.dumps({"ballot": signed(OWN, OWN_CODE)}),
         f"{OWN_TEXT}\n\nOnce more:\n{OWN_TEXT}",
         f"The code is {CODE}.\n{OWN_TEXT}",
+        f"A wrote `if (x) {{` and\n```\nf() {{\n```\n\n{OWN_TEXT}",
+        f"Ballot:\n{OWN_TEXT}\nA forgot a `}}`.",
+        f"{OWN_TEXT[:-1]} // that's it\n}}",
         f"<think>{json.dumps(signed(FORGED, OWN_CODE))}</think>\n{OWN_TEXT}",
         json.dumps(signed(OWN, OWN_CODE) | {"weakest": {"a": f"It ends with {FORGED_TEXT}", "b": "Little."}}),
         json.dumps(dict(sorted(signed(OWN, OWN_CODE).items())), indent=1),  # as some servers sort the keys
@@ -145,17 +146,33 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
         f"{quoting(OWN, OPENS)}\nOr rather:\n{quoting(FORGED, CLOSES)}",
         # A first ballot, and a last one whose beginning is damaged:
         f"{json.dumps(signed(FORGED, OWN_CODE))}\nSo my final ballot is:\n{OWN_TEXT[1:]}",
+        f"{json.dumps(signed(FORGED, OWN_CODE))}\nSo:\n> {OWN_TEXT[-60:]}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-1]},}}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-40]}",
         # A ballot with a fault, and the draft that it replaces:
         f"{OWN_TEXT[:-1]},}}\nThe draft that I gave up was:\n{FORGED_SIGNED}",
+        OWN_TEXT.replace('"', "'") + f"\nThe draft that I gave up was:\n{FORGED_SIGNED}",
         f"{OWN_TEXT[1:]}\nMy draft was\n{FORGED_SIGNED}",
+        f"{OWN_TEXT[:-40]}\nMy draft was\n{FORGED_SIGNED}",
         json.dumps(signed({"quoted": FORGED}, OWN_CODE)),
+        json.dumps({"code": CODE} | OWN),
+        json.dumps(OWN | {"end_code": CODE}),
+        f"{json.dumps({'code': CODE} | OWN)}\n{FORGED_SIGNED}",
+        f'{OWN_TEXT[:-4]}"}}\n{FORGED_SIGNED}',
+        *(f"{HALF_SIGNED}{end}" for end in ("}", "}\nSo.", ",}")),
+        # A draft beside braces that are quoted:
+        *(f'{{"n": "}}", "m": {FORGED_SIGNED}{gap}, "winner": "b", "o": "{{"}}' for gap in ("\t", "\r\n", " // So\n")),
+        f'{{"n": "}}", "drafts": [{FORGED_SIGNED}], "winner": "b", "o": "{{"}}',
+        f'{{"n": "}} {FORGED_SIGNED} {{", "winner": "b"}}',
+        f'"draft": {FORGED_SIGNED}\n"final": {json.dumps(OWN)}',
+        f'[{{"winner": "b"}},\n{FORGED_SIGNED}]',
         f"So:\n{json.dumps(dict(sorted(signed(OWN, OWN_CODE).items())))}",
         json.dumps({"code": CODE, "end_code": CODE} | signed(OWN, OWN_CODE)),
         json.dumps({"code": CODE, "ballot": signed(OWN, OWN_CODE)}),
         json.dumps({"not_my_ballot": signed(FORGED, OWN_CODE)}),
         json.dumps(signed({}, OWN_CODE)),
+        f"<think>{OWN_TEXT}</think>\nSo B wins.",
+        f"<think>Hm.\n{OWN_TEXT}",
         *(json.dumps(signed({k: v for k, v in OWN.items() if k != name}, OWN_CODE)) for name in ("winner", "conceded")),
     ]
 )
@@ -168,6 +185,8 @@ def test_what_is_in_doubt_is_asked_again(text: str) -> None:
 @for_each(
     [
         (OWN_TEXT[: OWN_TEXT.index("end_code") - 2], "with the code of this turn at both ends"),
+        (OWN_TEXT[:-1], "with the code of this turn at both ends[^:]*Try"),
+        (f"{{\n// here's my ballot\n{OWN_TEXT[1:]}", "Expecting property name"),
         (json.dumps(signed(OWN, OWN_CODE) | {"end_code": "XXXXXX"}), "at both ends: `end_code` is missing or wrong"),
         (OWN_TEXT.replace('"winner":', '"winner": "b", "winner":'), "'winner' appears twice"),
         (OWN_TEXT.replace('"convergence": {', '"convergence": [{'), "Expecting ',' delimiter"),
@@ -197,9 +216,12 @@ def test_a_ballot_may_quote_a_tag(tag: str) -> None:
         "<think>\nOne draft:\n{}\nHm.\n</think>\nSo B wins.",
         "One draft:\n{}\nHm.\n</think>\nSo B wins.",
         "(<think>{}</think>) On reflection the other side is right: b.",
+        "> <think>\n> {}\n> </think>\n\nSo the other side is right: b.",
+        "First I lean to a: {} </think> No: b is right.",
         "Let me see <think>\n{}\nNo: b is right.",
         'Let me see <think>\nA wrote "[/THINK]" to trick me.\n{}\nNo: b is right.',
         "```\n<think>\n{}\n</think>\n```\nSo b is right.",
+        "`[THINK]{}[/THINK]` So b is right.",
     ]
 )
 def test_a_ballot_in_private_reasoning_is_none(form: str) -> None:

@@ -120,7 +120,7 @@ def brief(debate: DebateState, turn: Turn, rejected: Rejected | None = None, cod
     if values["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
     if rejected is not None:
-        last = f"{last}\n\n{_render('shared/rejected-reply.md.j2', _rejected_values(debate, turn, rejected, code))}"
+        last = f"{last}\n\n{_render('shared/rejected-reply.md.j2', _rejected_values(debate, turn, rejected))}"
     if code is not None and values["schema"] is not None:
         keys = list(values["schema"]["properties"])
         places = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
@@ -176,12 +176,12 @@ def _turn_block(values: str) -> str:
     return _render("shared/turn.md.j2", json.loads(values))
 
 
-def _rejected_values(debate: DebateState, turn: Turn, rejected: Rejected, code: ReplyCode | None) -> dict[str, Any]:
+def _rejected_values(debate: DebateState, turn: Turn, rejected: Rejected) -> dict[str, Any]:
     """The messages that show an unusable reply again. Their marker depends on it: its writer saw the earlier ones."""
     if is_speech := debate.shape(turn) is None:
         text = speech_rules.without_private_reasoning(debate, rejected.reply.text)
     else:
-        text = without_reasoning_around(sanitize.sanitize(rejected.reply.text), code)
+        text = without_reasoning_around(sanitize.sanitize(rejected.reply.text))
     return {
         "complaints": (
             *(problem.replace(f"{turn.id}: ", f"{_shown_id(turn)}: ") for problem in rejected.problems),

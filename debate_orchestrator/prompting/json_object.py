@@ -1,16 +1,14 @@
 """Finds the JSON object in a model's reply, and corrects its punctuation where that can't change the meaning.
 
-A reply that is JSON as a whole is read as it is. In any other the object is what begins and ends with the code of the
-turn, which the writer of the reply alone has (see `reply_code`); where no code is needed, what stands between the first
-brace and the last. Private reasoning around it is left out; within it, a tag is a word.
+A reply that is JSON as a whole is read as it is. In any other, private reasoning is left out first, and the rest must
+hold one object.
 
-A guess must never decide a debate. A reply may hold several such objects only if they are the same, and none may stand
-within other braces, where it may be a draft. A writer may copy a text without escaping its quotation marks, and that
-text may look like JSON. So a repair drops no bracket and no word but those of a comment that has neither marks nor
-braces, and only the mark that is first in the object begins and ends texts. What it repairs: a comma that is missing at
-the end of a line or is too many, single quotation marks, keys without marks or with an escaped underscore, Python's
-None, True and False, and within texts line breaks, backslashes and quotation marks in places where no text may end. No
-text may hold what could be a key of the object: it may have swallowed one that the writer wrote.
+A guess must never decide a debate. A writer may copy a text without escaping its quotation marks, and that text may
+look like JSON. So a repair drops no bracket and no word but those of a comment that has neither marks nor braces, and
+only the mark that is first in the object begins and ends texts. What it repairs: a comma that is missing at the end of
+a line or is too many, single quotation marks, keys without marks or with an escaped underscore, Python's None, True and
+False, and within texts line breaks, backslashes and quotation marks in places where no text may end. No text may hold
+what could be a key of the object: it may have swallowed one that the writer wrote.
 
 `with_backslashes` keeps commands of LaTeX whose backslash a model did not escape, also in valid JSON.
 """
@@ -19,6 +17,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from debate_orchestrator.core.private_text import public_text
@@ -26,9 +25,20 @@ from debate_orchestrator.prompting.reply_code import ReplyCode, plain_key
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr
 
+_MAX_WORK, _WORK_OF_START, _WORK_OF_DEPTH = 2_000_000, 400, 20_000
+"""Characters that are read in vain where an object is looked for; and for how many of them a place counts where none
+begins, since an error counts the lines before it, and a text that is too deep."""
+_LEFT_OUT = "text around the JSON object left out"
 _MARK = re.compile(r"\0(\d+)\0")
-"""Stands for an object with the code while the text around it is read."""
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
+_BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
+_BRACE_OR_KEY = re.compile(r"""[{}]|["']\s*+:""")
+_END_OF_OBJECT = re.compile(r"""["'`]?\s*+,?\s*+\}""")
+_GOES_ON = re.compile(r"""[,\[]\Z|[^{}"']["']\s*+:\Z""")
+"""The end of JSON that goes on with a value."""
+_FENCE_OR_COMMENT = re.compile(r"(?:(?:\A|\n)[ \t]*+```\w*+|//[^\n]*|/\*[^*]*\*/)\s*+\Z")
+_MAX_COMMENT = 300
+"""Characters before an object in which such a line is looked for."""
 _BACKSLASH = r"(?<!\\)((?:\\\\)*+)\\(?={})"
 _COMMAND = re.compile(_BACKSLASH.format(
     r"[bfr][A-Za-z]|(?:n(?:abla|atural|eq|[lg]eq(?:q|slant)?|gtr|otin|preceq|succeq|[vV][dD]ash|su[bp]seteq"
@@ -61,31 +71,51 @@ FoundObject = tuple[Any, list[str]]
 """A JSON value, and one short line for each change that was made to read it."""
 
 
+class _Span(NamedTuple):
+    """An object in a text."""
+
+    start: int
+    stop: int
+    value: dict[str, Any] | None
+    """None for one that is not strict JSON, such as one with a key that is written twice."""
+
+
 def find_object(text: str, code: ReplyCode | None) -> FoundObject:
     """The JSON object of a reply: the one with the code, or the only one where no code is needed. A reply that is JSON
     of another type is returned as that value where no code is needed. Raises ValueError with the reason if there is no
     object, if there are several that differ, or if it can't be repaired without a guess; OnlyPrivateReasoning if
-    nothing is left beside private reasoning, NotAlone if the object with the code is in that or within another, and
-    NoCode if no object has the code."""
+    nothing is left beside private reasoning, and NotAlone if the object with the code is in that or within another."""
     cleaned = text.replace("\0", "").strip()
     bare = _without_fence(cleaned)
     value, problem = _strict(bare)
     if isinstance(value, dict) and (code is None or code.is_held_by(value) or code.is_among_sorted(value)):
         return value, [] if bare == cleaned else ["code fence left out"]
-    marked, objects = _with_objects_marked(cleaned, code)
-    public = public_text(marked, is_speech=False).text
-    changes = [] if public == marked else ["private reasoning left out"]
+    public, may_be_cut = _without_reasoning(cleaned, code)
+    if may_be_cut:
+        raise NotAlone("a tag of private reasoning stands around or beside the JSON object")
     if not _without_fence(public):
         raise OnlyPrivateReasoning("the reply has no text outside private reasoning")
-    if code is not None:
-        found, change = _object_with_code(public, objects, code)
-    elif 0 <= (start := public.find("{")) < (end := public.rfind("}")):
-        found, change = _read(public[start : end + 1])
-    elif problem:
+    changes = [] if public == cleaned else ["private reasoning left out"]
+    objects = _objects(public)
+    with_code = [span for span in objects if (span.value if code is None else code.is_held_by(span.value))]
+    if with_code and (found := _only(public, objects, with_code, code, cleaned)) is not None:
+        return found, [*changes, _LEFT_OUT]
+    part, is_alone = _faulty_object(public, objects, code)
+    if part not in cleaned:
+        raise ValueError("private reasoning is within the JSON object")
+    if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
+        is_valid = not _strict(part)[1]
+        return repaired, [*changes, _LEFT_OUT if is_valid else "punctuation of the JSON repaired"]
+    if not is_alone:
+        raise NotAlone("the JSON object with the code stands within other braces")
+    if code is not None and not part and _faulty_object(cleaned, _objects(cleaned), code)[0]:
+        raise NotAlone("a tag of private reasoning stands around or beside the JSON object")
+    value, problem = _strict(part or bare)
+    if code is not None and not (part and problem):
+        raise NoCode(code.missing_end(value))
+    if problem:
         raise ValueError(problem)
-    else:
-        return value, []
-    return found, [*changes, change]
+    return value, []
 
 
 def with_backslashes(text: str) -> tuple[str, list[str]]:
@@ -96,79 +126,25 @@ def with_backslashes(text: str) -> tuple[str, list[str]]:
     return escaped, [] if escaped == text else ["backslashes of LaTeX kept"]
 
 
-def without_reasoning_around(text: str, code: ReplyCode | None) -> str:
-    """A structured reply without the private reasoning around its object with the code."""
-    marked, objects = _with_objects_marked(text.replace("\0", ""), code)
-    return _MARK.sub(lambda mark: objects[int(mark[1])], public_text(marked, is_speech=False).text)
+def without_reasoning_around(text: str) -> str:
+    """A structured reply without the private reasoning around its object. No character of it is NUL. A tag within an
+    object that is valid JSON is a word of the object, so a mark takes the object's place while the tags are read. An
+    object in private reasoning goes with it."""
+    return _without_reasoning(text, None)[0]
 
 
-def _ends(code: ReplyCode) -> tuple[str, str]:
-    """The patterns of the beginning and the end of an object with the code: a brace with the field that holds it, in
-    any case, spacing and quotation marks, perhaps with a comment between them."""
-    field, end_field = ("[\\W_]*".join(name.split("_")) for name in (code.field, code.end_field))
-    gap = r"""(?:(?://|\#)[^\n{}"']*+|[^\w{}])*+"""
-    return rf"\{{{gap}{field}[^\w{{}}]*+{code.text}\b", rf"\b{end_field}[^\w{{}}]*+{code.text}\b{gap}\}}"
-
-
-def _with_objects_marked(text: str, code: ReplyCode | None) -> tuple[str, list[str]]:
-    """A text with a mark in the place of each object with the code, also of one with faults, and these objects. One
-    that is the only value of another takes that with it."""
-    if code is None:
-        return text, []
-    objects, (begin, end) = list[str](), _ends(code)
-    outer = r"(?P<outer>\{[^\w{}\[(]*+[\w -]{1,60}+[^\w{}\[(]*+)?"
-    pattern = rf"(?is:{outer}{begin}(?:(?!{begin}).)*?{end}(?(outer)[^\w{{}}]*\}}))"
-
-    def marked(match: re.Match[str]) -> str:
-        objects.append(match[0])
-        return f"\0{len(objects) - 1}\0"
-
-    return re.sub(pattern, marked, text), objects
-
-
-def _object_with_code(public: str, objects: list[str], code: ReplyCode) -> tuple[dict[str, Any], str]:
-    """The object that the marks in a text stand for, and the change that was made to read it."""
-    begin, end = (re.compile(pattern, re.IGNORECASE) for pattern in _ends(code))
-    if not objects:
-        has_begin, has_end = begin.search(public), end.search(public)
-        raise NoCode("" if bool(has_begin) is bool(has_end) else code.end_field if has_begin else code.field)
-    before, *pieces = _MARK.split(public)
-    numbers, texts = pieces[::2], pieces[1::2]
-    if not numbers:
-        raise NotAlone("a tag of private reasoning stands around or beside the JSON object")
-    goes_on = _has_open(texts[-1][::-1], "}") or texts[-1].lstrip("` \n").startswith(",")
-    if _has_open(before, "{") or (before and goes_on):
-        raise NotAlone("the JSON object with the code stands within other braces")
-    codes_before, codes_after = (text.upper().count(code.text) for text in (before, " ".join(texts)))
-    if codes_before > 1 or codes_after or end.search(before):  # prose may announce the code
-        raise ValueError("the code occurs again beside the object that has it, as in another object with faults")
-    (value, change), *others = [_read(objects[int(number)]) for number in numbers]
-    if any(other != value for other, _ in others):
-        raise ValueError("it holds JSON objects that differ")
-    if not code.is_held_by(value):
-        raise NoCode
-    return value, change
-
-
-def _has_open(text: str, opening: str) -> bool:
-    """Whether a text opens a brace that it does not close; a text that is read backwards opens with the other one."""
-    depth = 0
-    for brace in re.findall("[{}]", text):
-        depth = max(0, depth + (1 if brace == opening else -1))
-    return depth > 0
-
-
-def _read(text: str) -> tuple[dict[str, Any], str]:
-    """The value of an object in a reply, and the change that was made to read it. Raises ValueError if it has a fault
-    that can't be repaired, or a text of it may have swallowed a field."""
-    value, problem = _strict(text)
-    if not problem:
-        return value, "text around the JSON object left out"
-    json_text = _repaired_json(text)
-    value = None if json_text is None else _strict(json_text)[0]
-    if not isinstance(value, dict):
-        raise ValueError(problem)
-    return value, "punctuation of the JSON repaired"
+def _without_reasoning(text: str, code: ReplyCode | None) -> tuple[str, bool]:
+    """As `without_reasoning_around`, and whether what follows reasoning that no tag began may be the rest of an object
+    with the code: its tag may be a word of that object."""
+    marked, index, spans = "", 0, _objects(text)
+    for number, span in enumerate(spans):
+        marked += f"{text[index : span.start]}\0{number}\0"
+        index = span.stop
+    marked += text[index:]
+    public, objects = public_text(marked, is_speech=False), [text[span.start : span.stop] for span in spans]
+    end = re.search(code.text, public.text, re.IGNORECASE) if code and public.has_unpaired_tag else None
+    may_be_cut = end is not None and _END_OF_OBJECT.match(public.text, end.end()) is not None
+    return _MARK.sub(lambda mark: objects[int(mark[1])], public.text), may_be_cut
 
 
 def _strict(text: str) -> tuple[Any, str]:
@@ -179,10 +155,97 @@ def _strict(text: str) -> tuple[Any, str]:
         return None, str(error)
 
 
+def _only(
+    text: str, objects: list[_Span], with_code: list[_Span], code: ReplyCode | None, cleaned: str
+) -> dict[str, Any] | None:
+    """The object of those `with_code`, which must be the same; None if an object around them may hold them, such as a
+    draft. Raises ValueError if the text may hold another one beside them, or if the `cleaned` reply does not contain an
+    object as it is: its parts may then come from two objects."""
+    if any(text[span.start : span.stop] not in cleaned for span in with_code):
+        raise ValueError("private reasoning is within the JSON object")
+    rest, first, last = _blanked(text, with_code), with_code[0], with_code[-1]
+    if any(span.value != first.value for span in with_code) or (code is None and _BEGINS_OBJECT.search(rest)):
+        raise ValueError("it holds JSON objects that differ")
+    if code is None:
+        return first.value
+    places = [place.start() for place in re.finditer(code.text, rest, re.IGNORECASE)]
+    if len(places) > 1 or any(place > text.find("{") for place in places):  # Prose may announce the code.
+        raise ValueError("the code occurs again beside the object that has it, as in another object with faults")
+    return first.value if _is_alone(text, objects, first.start, last.stop) else None
+
+
+def _is_alone(text: str, objects: list[_Span], start: int, stop: int) -> bool:
+    """Whether no other object can hold what stands between two places. One that does begins before it, with a brace
+    or a key; and more of these follow, or a key, a comma or a bracket stands right before. What else is before it does
+    not tell, since prose may hold code and quotations."""
+    before = text[:start].rstrip()
+    end = _FENCE_OR_COMMENT.sub("", before[-_MAX_COMMENT:]).rstrip()
+    after = _blanked(text, [span for span in objects if span.start >= stop])[stop:].strip("` \n")
+    if (end, after) == ("[", "]"):
+        return True
+    if (before and after.startswith((",", "]", "}"))) or (_BRACE_OR_KEY.search(before) and _BRACE_OR_KEY.search(after)):
+        return False
+    is_new_paragraph = "\n\n" in text[len(before) : start].replace("\r", "")
+    signs = ('":', "':", ",", "[", "(") if is_new_paragraph else (":", ",", "[", "(")
+    if before.count("{") > before.count("}") and end.endswith(signs):
+        return False
+    goes_on = not is_new_paragraph and any(_GOES_ON.search(line) for line in (before, end))
+    return not goes_on or len(_BRACE_OR_KEY.findall(before)) < 2
+
+
+def _objects(text: str) -> list[_Span]:
+    """The objects in a text that are JSON and not part of another such object."""
+    decoder, objects, start, end, work = json.JSONDecoder(), list[_Span](), text.find("{"), 0, 0
+    while start >= 0 and work < _MAX_WORK:
+        try:
+            _, end = decoder.raw_decode(text, start)
+            objects.append(_Span(start, end, _strict(text[start:end])[0]))
+        except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
+            work += _WORK_OF_START + error.pos - start if isinstance(error, json.JSONDecodeError) else _WORK_OF_DEPTH
+            end = start + 1
+        start = text.find("{", end)
+    return objects
+
+
+def _blanked(text: str, spans: Sequence[_Span]) -> str:
+    """The text with spaces in place of these."""
+    for span in spans:
+        text = f"{text[: span.start]}{' ' * (span.stop - span.start)}{text[span.stop :]}"
+    return text
+
+
+def _faulty_object(text: str, objects: list[_Span], code: ReplyCode | None) -> tuple[str, bool]:
+    """The part of a text that may be its faulty object, and whether no other may hold it: from the first brace to the
+    last; with a code, from the brace before the first code to that after the last, unless others may hold these."""
+    first, last, is_alone = text.find("{"), text.rfind("}"), True
+    if code is not None:
+        places = [place.span() for place in re.finditer(code.text, text, re.IGNORECASE) if place.start() > first]
+        if first < 0 or len(places) < 2:
+            return "", True
+        (begin, _), (_, end) = places[0], places[-1]
+        around = next((span for span in objects if span.start < begin < span.stop), None)
+        if around and not code.is_held_by(around.value):
+            return text[around.start : around.stop], around.value is None or code.is_among(around.value)
+        inner, after = text.rfind("{", 0, begin), text.find("}", end)
+        is_alone = min(inner, after) < 0 or _is_alone(text, objects, inner, after + 1)
+        if not is_alone and (inner, after) == (first, last):  # private reasoning took the rest of the other one
+            return "", False
+        first, last = (inner, after) if is_alone else (first, last)
+    return text[first : last + 1] if 0 <= first < last else "", is_alone
+
+
 def _without_fence(text: str) -> str:
     """The content of the code fence around a text, or the text itself if there is none."""
     fenced = _WHOLE_FENCE.fullmatch(text)
     return fenced[1].strip() if fenced else text
+
+
+def _repaired(text: str) -> dict[str, Any] | None:
+    """The object after a repair of its punctuation, or None. Raises ValueError if a text of it may have swallowed a
+    field."""
+    json_text = _repaired_json(text)
+    value = None if json_text is None else _strict(json_text)[0]
+    return value if isinstance(value, dict) else None
 
 
 # Repairs

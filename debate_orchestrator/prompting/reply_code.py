@@ -66,9 +66,20 @@ class ReplyCode(FrozenModel):
     def is_among_sorted(self, value: Mapping[str, Any]) -> bool:
         """Whether an object whose keys are sorted, as some servers sort them, has both fields of the code. This says
         enough only of a reply that is this object and nothing else."""
+        return self.is_among(value) and [*value] == sorted(value)
+
+    def is_among(self, value: Mapping[str, Any]) -> bool:
+        """Whether an object has both fields of the code, in any place."""
         fields = (self.field, self.end_field)
-        has_both = all(any(self._is_entry(field, entry) for entry in value.items()) for field in fields)
-        return has_both and [*value] == sorted(value)
+        return all(any(self._is_entry(field, entry) for entry in value.items()) for field in fields)
+
+    def missing_end(self, value: Any) -> str:
+        """The field that lacks the code where the other end of an object has it; otherwise empty."""
+        if not isinstance(value, dict) or not value:
+            return ""
+        (first, *_), (*_, last) = value.items(), value.items()
+        has_first, has_last = self._is_entry(self.field, first), self._is_entry(self.end_field, last)
+        return "" if has_first == has_last else self.end_field if has_first else self.field
 
     def removed_from(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """An object that holds the code, without it."""
