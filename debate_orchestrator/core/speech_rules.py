@@ -188,8 +188,13 @@ def ignored_line_remark(debate: DebateState, turn: Turn, reply: Reply, *, needs_
     any case and punctuation; empty if there is none, or if the speech concedes or declines."""
     if not turn.speaking or turn.phase.reply != "text":
         return ""
-    lines, text = debate.format.reserved_lines, sanitize(reply.text).casefold()
-    reserved = [line for line in (lines.concede, lines.decline) if _line_pattern(line).search(text)]
+    lines, spoken = debate.format.reserved_lines, sanitize(reply.text).casefold()
+    # Few speeches have the words at all, and what follows reads a speech several times.
+    reserved = [
+        line
+        for line in (lines.concede, lines.decline)
+        if all(word in spoken for word in _WORD.findall(line.casefold()))
+    ]
     if not reserved:
         return ""
     bare = reply.model_copy(update={"text": without_code(debate, reply.text)})

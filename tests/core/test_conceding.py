@@ -208,8 +208,16 @@ def test_what_is_heard_of_the_line_has_no_code() -> None:
 
 def test_a_missing_code_is_noticed() -> None:
     """A line that counts but for its code loses nothing: the speech is one, and what it lacks can be told."""
-    for said in (CONCEDE, f"{CONCEDE} [BCDFGH]"):
-        event = with_code(f"So it is.\n\n{said}")
+    around = (
+        "So it is.\n\n{}",
+        "{} [BCDFGH]",
+        "<think>x</think>{}",
+        "<answer>{}</answer>",
+        "assistantfinal{}",
+        "{}<|end|>",
+    )
+    for form in around:
+        event = with_code(form.replace("{}", CONCEDE))
         assert isinstance(event, Spoke) and event.concedes is False
         debate, turn = apply(START, event), START.due[0]
         assert tally.conceding_side(debate) is None
