@@ -79,10 +79,10 @@ def test_work_grows_with_the_text(work: Callable[[str], object], piece: str, mon
 
 @pytest.mark.timeout(60)
 def test_the_longest_reply_is_read_once() -> None:
-    """Within patterns, too: several times the most that a reply may have comes to its end."""
+    """Within patterns, too: twice the most that a reply may have comes to its end."""
     for piece in GROWS[read_reserved_lines]:
-        read_reserved_lines(as_long(piece, 6 * replies.MAX_SIZE))
-    filter_reasoning(as_long("<", 4 * replies.MAX_SIZE))
+        read_reserved_lines(as_long(piece, 2 * replies.MAX_SIZE))
+    filter_reasoning(as_long("<", 2 * replies.MAX_SIZE))
     assert "\\" in markup.quote_speech("\\" * 400_000)
 
 
