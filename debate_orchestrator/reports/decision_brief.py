@@ -102,7 +102,7 @@ class ConsiderationReport(Part):
     heading: str = ""
     """Its subject, in a few words; may be empty."""
     consideration: str
-    """The reason, in one to three sentences."""
+    """The reason, in one to three sentences; the key is that of formats."""
     side: str | None
     """The side that put it forward; null if it is the rapporteur's own."""
     mark: str
