@@ -199,7 +199,8 @@ def test_it_is_accessible(shown: Shown, scheme: str, rules: dict[str, Any]) -> N
 
 def test_the_first_screen_is_one_screen(page: Any, tmp_path: Path) -> None:
     """At 1440 x 900 question, answer, reasons, open claims, what to do and what weakens the result are seen at once;
-    above a decision brief, question, answer, how sure and the first cases, and at 1920 x 1080 every case and what to do."""
+    above a decision brief, question, answer, how sure and the first cases, and at 1920 x 1080 every case and what to
+    do."""
     ends = "all => all.map(one => one.getBoundingClientRect().bottom)"
     for name, width, height, parts in (
         ("panel of three", 1440, 900, "h1, .headline, .strip, .brief, .brief > div, .weak"),
