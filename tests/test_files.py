@@ -9,13 +9,22 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
 from corpus import for_each
 
 from debate_orchestrator.storage import files
-from debate_orchestrator.storage.files import WrittenByUs, make_folder, move_aside, write_atomic, write_new, write_over
+from debate_orchestrator.storage.files import (
+    WrittenByUs,
+    make_folder,
+    move_aside,
+    write_atomic,
+    write_listed,
+    write_new,
+    write_over,
+)
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile
 
@@ -40,29 +49,63 @@ def test_what_is_not_ours_is_moved_aside(here: Path) -> None:
     assert listing(here) == {"x.md": "newer", "x.edited.md": "already there", "x.edited-2.md": "theirs"}
 
 
-def test_what_another_program_saves_meanwhile_is_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is saved while a new file is written is moved aside as any other; what is saved after that is not written
-    over, and the error says where the first file is."""
-    saved = iter(["saved first"])
+@pytest.mark.parametrize("renamed", [False, True], ids=["in place", "by a rename"])
+def test_what_is_saved_while_a_file_is_replaced_is_kept(here: Path, renamed: bool) -> None:
+    """An editor may save after the file was read and before it is replaced: what it saved gets a name with
+    `.edited`, even if nothing is in it yet."""
+    Path("x.md").write_text("ours")
+    editor = Path("x.md~" if renamed else "x.md")
+
+    def is_ours(there: bytes) -> bool:
+        editor.write_text(saved)
+        editor.replace("x.md")
+        return True
+
+    for saved, kept in (("theirs", "x.edited.md"), ("", "x.edited-2.md")):
+        assert write_atomic("x.md", f"new, not {saved}", is_ours=is_ours) == kept
+    assert listing(here) == {"x.md": "new, not ", "x.edited.md": "theirs", "x.edited-2.md": ""}
+
+
+@pytest.mark.parametrize("there", [None, "a person's"], ids=["nothing there", "moved aside"])
+def test_what_is_saved_where_nothing_stands_is_kept(
+    here: Path, monkeypatch: pytest.MonkeyPatch, there: str | None
+) -> None:
+    """A file that another program saves while a new one is written is moved aside as any other."""
+    if there is not None:
+        Path("x.md").write_text(there)
+    saved = iter(["saved meanwhile"])
+
+    def is_moved(path: Path, why: str) -> str:
+        aside = move_aside(path, why)
+        for text in saved:
+            Path("x.md").write_text(text)
+        return aside
 
     def sync(handle: int, sync: Callable[[int], None] = os.fsync) -> None:
-        for text in saved:
+        for text in saved if there is None else ():
             Path("x.md").write_text(text)
         sync(handle)
 
+    monkeypatch.setattr(files, "move_aside", is_moved)
     monkeypatch.setattr(os, "fsync", sync)
-    assert write_atomic("x.md", "new", is_ours=lambda data: data == b"new") == "x.edited.md"
-    assert listing(here) == {"x.md": "new", "x.edited.md": "saved first"}
+    assert write_atomic("x.md", "new", is_ours=lambda data: data == b"new") is not None
+    assert sorted(listing(here).values()) == sorted(filter(None, ["new", there, "saved meanwhile"]))
+
+
+def test_a_file_that_is_saved_again_and_again_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another program saves at every attempt, all of its files are kept, and the error is reported."""
+    saved = count()
 
     def moved(path: Path, why: str) -> str:
         aside = move_aside(path, why)
-        Path("x.md").write_text("saved again")
+        Path("x.md").write_text(f"saved {next(saved)}")
         return aside
 
+    Path("x.md").write_text("first")
     monkeypatch.setattr(files, "move_aside", moved)
-    with pytest.raises(BadFile, match=r"exists.*moved to x\.edited-2\.md"):
-        write_atomic("x.md", "newer", is_ours=lambda _: False)
-    assert listing(here) == {"x.md": "saved again", "x.edited.md": "saved first", "x.edited-2.md": "new"}
+    with pytest.raises(BadFile, match="exists"):
+        write_atomic("x.md", "new", is_ours=lambda _: False)
+    assert sorted(listing(here).values()) == ["first", "saved 0", "saved 1", "saved 2"]
 
 
 def test_json_from_which_a_secret_was_taken_is_still_text(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,6 +145,36 @@ def test_a_write_that_fails_says_where_the_old_file_is(here: Path, monkeypatch: 
     with pytest.raises(BadFile, match=r"What was there was moved to x\.edited\.md\. Try: make room"):
         write_atomic("x.md", "new", is_ours=lambda _: False)
     assert listing(here) == {"x.edited.md": "theirs"}
+
+
+def test_what_can_not_be_moved_aside_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another program saved meanwhile is named also where it keeps its hidden name."""
+    Path("x.md").write_text("ours")
+
+    def is_ours(_: bytes) -> bool:
+        return bool(Path("x.md").write_text("theirs"))
+
+    def refused(*_: object, **__: object) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(files, "move_aside", refused)
+    kept = write_atomic("x.md", "new", is_ours=is_ours)
+    assert kept and Path(kept).read_text() == "theirs" and Path("x.md").read_text() == "new"
+
+
+def test_listed_files_are_known_after_a_write_that_broke_off(here: Path) -> None:
+    """Where writing them again breaks off, those of before and the new ones are all known the next time."""
+    for text in (b"old", b"new"):
+        assert [*write_listed(".", {"x": text, "y": text})] == []
+        write = write_listed(".", {"x": b"broken off", "y": b"broken off"})
+        Path("y").unlink()
+        Path("y").mkdir()
+        with pytest.raises(BadFile, match="y .a folder"):
+            list(write)
+        Path("y").rmdir()
+        Path("y").write_bytes(text)
+    assert [*write_listed(".", {"x": b"newest", "y": b"newest"})] == []
+    assert {"x", "y"} == {name for name in listing(here) if name != "SHA256SUMS"}
 
 
 def test_the_same_bytes_are_not_moved(here: Path) -> None:

@@ -316,15 +316,29 @@ def test_what_a_child_prints_later_does_not_count() -> None:
     assert len(run.stdout) == 50_001
 
 
+@pytest.mark.parametrize("says", ["echo bye", "yes", "yes >&2"])
+def test_what_a_child_prints_when_it_is_to_end_does_not_count(tmp_path: Path, says: str) -> None:
+    """A child that the program left running is asked to end, and then killed. Whatever it prints then, the reply is as
+    the program gave it."""
+    asked = tmp_path / "asked"
+    child = f"trap {shlex.quote(f'touch {asked}; {says}')} TERM; touch {tmp_path}/ready; sleep 60 & wait"
+    line = f"echo ANSWER; ({child}) & until [ -e {tmp_path}/ready ]; do sleep 0.01; done"
+
+    assert speak(f"sh -c {shlex.quote(line)}") == "ANSWER"
+    assert asked.exists()
+
+
 ENDS_ITS_SUPERVISOR = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print("Before.", flush=True)
-supervisor = os.getppid()
-pid = open(sys.argv[1], "w")
-if os.fork():
+supervisor, (reader, writer) = os.getppid(), os.pipe()
+if child := os.fork():
+    with open(sys.argv[1], "w") as pid:
+        pid.write(str(child))
+    os.write(writer, b"x")
     sys.exit()
-pid.write(str(os.getpid()))
-pid.close()
+os.read(reader, 1)
 os.kill(supervisor, 9)
 time.sleep(0.5)
 print("After.", flush=True)
@@ -338,9 +352,6 @@ def test_what_kills_its_supervisor_ends_with_it(tmp_path: Path) -> None:
     pid, heard = tmp_path / "pid", list[str]()
     run = asyncio.run(ran([sys.executable, "-c", ENDS_ITS_SUPERVISOR, str(pid)], heard))
 
-    deadline = time.monotonic() + 20
-    while not pid.read_text(encoding="utf-8") and time.monotonic() < deadline:  # the program may end before its child
-        time.sleep(0.01)
     assert gone(int(pid.read_text(encoding="utf-8")))
     assert run.stdout == b"Before.\n" and "".join(heard) == "Before.\n"
     with pytest.raises(TransientError, match="it was ended by signal 9"):

@@ -20,7 +20,7 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from debate_orchestrator.core.fold import CurrentState
@@ -45,6 +45,8 @@ _ENVIRONMENT = re.compile(
 """Environment variables that every program gets: to run, to find its own configuration, and to verify servers."""
 _PROGRAM = -1
 """Stands for the program itself among its open pipes."""
+_MAX_PIPE = 1024 * 1024
+"""Bytes of the largest pipe."""
 _STDERR_KEPT = 64 * 1024
 """Bytes that are kept of the end of the standard error, which has the reason of a failure."""
 _STDERR_SHOWN = 250
@@ -206,7 +208,7 @@ class ProgramRun(asyncio.SubprocessProtocol):
             stdin.write(text)
             stdin.write_eof()
             async with running_timeout(seconds):
-                await asyncio.shield(self._finished)
+                await asyncio.shield(self._finished)  # which takes the rest of the output also if this is cancelled
         except asyncio.CancelledError:
             ended_well = self.code == 0
             if not ended_well:
@@ -273,20 +275,21 @@ class ProgramRun(asyncio.SubprocessProtocol):
         self._close(_PROGRAM)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Takes what comes until the program and all that it left running have ended, within the limits."""
+        if self._finished.done():
+            return
         if fd == 2:
             self.stderr_length += len(data)
-            self._stderr = (self._stderr + data)[-2 * _STDERR_KEPT :]
             if self.stderr_length > LIMITS.max_stderr_bytes:
-                self._stop_waiting()
-        elif len(self.stdout) <= LIMITS.max_reply_chars:
-            self.stdout += data
-            if len(self.stdout) > LIMITS.max_reply_chars:
                 return self._stop_waiting()
-            try:
-                self._on_text(self._decoder.decode(data))
-            except Exception as error:  # an error in this program: it is raised where the output is awaited
-                self._stop_waiting(error)
+            self._stderr = (self._stderr + data)[-2 * _STDERR_KEPT :]
+            return
+        self.stdout += data
+        if len(self.stdout) > LIMITS.max_reply_chars:
+            return self._stop_waiting()
+        try:
+            self._on_text(self._decoder.decode(data))
+        except Exception as error:  # an error in this program: it is raised where the output is awaited
+            self._finished.set_exception(error)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._close(fd)
@@ -304,15 +307,31 @@ class ProgramRun(asyncio.SubprocessProtocol):
         self._open.discard(part)
         if not self._open:
             self._all_closed.set()
-        if part == _PROGRAM:
             self._stop_waiting()
+        elif part == _PROGRAM:
+            for _, pipe in self._pipes():
+                pipe.pause_reading()
+            self._loop.call_soon(self._take_rest)  # after what was read
 
-    def _stop_waiting(self, error: Exception | None = None) -> None:
-        if self._finished.done():
-            return
-        if error is not None:
-            self._finished.set_exception(error)
-        else:
+    def _pipes(self) -> Iterator[tuple[int, asyncio.ReadTransport]]:
+        """The pipes that may have output, by their numbers in the program."""
+        assert self._transport is not None
+        for fd in (1, 2):
+            pipe = self._transport.get_pipe_transport(fd)
+            if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
+                yield fd, pipe
+
+    def _take_rest(self) -> None:
+        """Takes what the program had printed when it ended. What a child prints later does not count."""
+        for fd, pipe in self._pipes():
+            with suppress(BlockingIOError):
+                if rest := os.read(pipe.get_extra_info("pipe").fileno(), _MAX_PIPE):
+                    self.pipe_data_received(fd, rest)
+            pipe.resume_reading()
+        self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
+        if not self._finished.done():
             self._finished.set_result(None)
 
 

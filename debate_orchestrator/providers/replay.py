@@ -16,7 +16,14 @@ from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal_lines import parse, stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadJournal, BadSettings, ProviderFailed
+from debate_orchestrator.util.errors import (
+    BadJournal,
+    BadSettings,
+    DamagedJournal,
+    NewerJournal,
+    ProviderFailed,
+    UnknownEvent,
+)
 from debate_orchestrator.util.messages import command
 
 _MAX_REPLIES = 4
@@ -79,9 +86,13 @@ def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], Debat
             hint = "put the journal back under this name, or judge this one with `debate judge`"
             raise BadSettings(f"{prefix}it is not the journal of the debate that is judged here.", hint=hint)
         state = stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
-    except BadJournal:
+    except (NewerJournal, UnknownEvent) as error:
+        raise type(error)(f"{prefix}it holds what this version does not know.") from None
+    except DamagedJournal:
         hint = f"`{command('check', path)}` tells what is wrong with it"
-        raise BadJournal(f"{prefix}it is no journal of a debate that this version can read.", hint=hint) from None
+        raise DamagedJournal(f"{prefix}it is a damaged journal.", hint=hint) from None
+    except BadJournal:
+        raise BadJournal(f"{prefix}it is not a debate's journal.", hint=journal.JOURNAL_NAME_HINT) from None
     return events, state
 
 

@@ -10,13 +10,12 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DiskFull, JournalWriteError, UserError
@@ -24,6 +23,8 @@ from debate_orchestrator.util.redact import redact, redact_json, redact_yaml
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a disk that is full or fails, or takes no larger files, whatever the name of the file."""
+_ATTEMPTS = 3
+"""To write a file while another program saves to it."""
 WrittenByUs = Callable[[bytes], bool]
 """Whether this program wrote a file with these bytes."""
 
@@ -67,30 +68,53 @@ def write_bytes_atomic(
     file that is replaced passes its mode on.
 
     With `is_ours`, an existing file that this program did not write, a read-only file and a link are moved aside as
-    `NAME.edited`, and the new name is returned. Without it, a read-only file and a link are refused. A folder, a pipe
-    and a device are always refused. Raises BadFile if nothing was written.
+    `NAME.edited`, and the new name is returned; so is what another program saves there meanwhile, where the file
+    system has hard links. Without `is_ours`, a read-only file and a link are refused. A folder, a pipe and a device are
+    always refused. Raises BadFile if nothing was written.
     """
-    target, aside = Path(path), ""
+    moved = list[str]()
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        try:
+            _write(Path(path), data, is_ours, mode, moved)
+            break
+        except (OSError, ValueError) as error:
+            if isinstance(error, FileExistsError) and attempts_left:
+                continue  # another program saved a file here meanwhile, which is judged as any other
+            raise _unwritable(f"Can't write {name_of(path)}", error, "name another output", moved) from None
+    return moved[-1] if moved else None
+
+
+def _write(target: Path, data: bytes, is_ours: WrittenByUs | None, mode: int | None, moved: list[str]) -> None:
+    """As `write_bytes_atomic`, once. The new name of what is moved aside is added to `moved`, also where it fails then:
+    with FileExistsError if another program saves a file meanwhile."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    status, kept_aside, old, replaced = None, False, None, ""
+    with suppress(FileNotFoundError):
+        status = os.lstat(target)
+    if is_ours is not None and status is not None:
+        old = _replaceable(target, status)
+        if old == data:
+            return
+        kept_aside = old is None or not (old == b"" or is_ours(old))
+    if status is not None and (reason := _protected(status)) and not (kept_aside and reason in _MOVABLE):
+        raise OSError(errno.EPERM, reason)
+    if mode is None and status is not None and not kept_aside:
+        mode = stat.S_IMODE(status.st_mode) & 0o777
+    temporary = _temporary(target, data, mode)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        there = _existing(target)
-        if is_ours is not None and there is not None and there.data == data:
-            return None
-        mode = there.mode if mode is None and there is not None and not there.protected else mode
-        with _temporary(target, data, mode) as temporary:
-            there = _existing(target)  # another program may have saved while this one wrote
-            is_kept = there is not None and is_ours is not None and not (there.data == b"" or there.is_ours(is_ours))
-            if there is not None and there.protected and not (is_kept and there.protected in _MOVABLE):
-                raise OSError(errno.EPERM, there.protected)
-            if is_kept:
-                aside = move_aside(target, "edited")
-            if there is None or is_kept:
-                _place(temporary, target)
-            else:
-                os.replace(temporary, target)
-    except (OSError, ValueError) as error:
-        raise _unwritable(f"Can't write {name_of(path)}", error, "name another output", aside) from None
-    return aside or None
+        if kept_aside:
+            moved.append(move_aside(target, "edited"))
+        if status is None or kept_aside:
+            _place(temporary, target)
+        else:
+            replaced = "" if old is None else _second_name(target)
+            os.replace(temporary, target)
+    except OSError:
+        for name in filter(None, (temporary, replaced)):
+            os.unlink(name)
+        raise
+    if replaced and (changed := _remove_unless_changed(replaced, old, target)):
+        moved.append(changed)
 
 
 def write_new(path: str | os.PathLike[str], text: str, *, as_typed: bool = False) -> None:
@@ -107,8 +131,11 @@ def write_new(path: str | os.PathLike[str], text: str, *, as_typed: bool = False
 def create(target: Path, data: bytes, *, mode: int | None = None) -> None:
     """Writes a new file whole, with this mode from its first byte on. Raises FileExistsError if the name is taken."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary(target, data, mode) as temporary:
+    temporary = _temporary(target, data, mode)
+    try:
         _place(temporary, target)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
 
 
 def _place(temporary: str, target: Path) -> None:
@@ -125,6 +152,8 @@ def _place(temporary: str, target: Path) -> None:
         except OSError:
             os.unlink(target)
             raise
+    else:
+        os.unlink(temporary)
 
 
 def write_over(path: str | os.PathLike[str], text: str, prefix: bytes, what: str) -> str | None:
@@ -151,10 +180,36 @@ def must_have_prefix(path: str | os.PathLike[str], prefix: bytes, what: str) -> 
         raise BadFile(problem, hint="name a new file")
 
 
-def move_aside(path: str | os.PathLike[str], label: str, first: str = "") -> str:
-    """Renames a file, folder or link to `STEM.LABEL.SUFFIX` and returns the new name. The first such name has `first`
-    after LABEL. If that is taken, the next ones have `-2`, `-3` and so on. Raises OSError if it can't be moved."""
-    stem, suffix = os.path.splitext(path)
+def _second_name(path: Path) -> str:
+    """Another name for a file, so that replacing it right after this loses nothing that was saved since it was read;
+    empty if the file system has no hard links."""
+    name = _hidden(path)
+    try:
+        os.link(path, name, follow_symlinks=False)
+    except OSError:
+        return ""
+    return name
+
+
+def _remove_unless_changed(replaced: str, old: bytes | None, target: Path) -> str | None:
+    """Removes a file that was replaced, unless it has other bytes than when it was read. It is then moved aside, where
+    that is possible, and its name returned."""
+    with suppress(OSError):
+        if read_regular(replaced) == old:
+            os.unlink(replaced)
+            return None
+    with suppress(OSError):
+        return move_aside(replaced, "edited", beside=target)
+    return replaced
+
+
+def move_aside(
+    path: str | os.PathLike[str], label: str, first: str = "", *, beside: str | os.PathLike[str] | None = None
+) -> str:
+    """Renames a file, folder or link to `STEM.LABEL.SUFFIX` and returns the new name; STEM and SUFFIX are its own, or
+    those of `beside`. The first such name has `first` after LABEL. If that is taken, the next ones have `-2`, `-3` and
+    so on. Raises OSError if it can't be moved."""
+    stem, suffix = os.path.splitext(path if beside is None else beside)
     for n in itertools.count(1):
         aside = f"{stem}.{label}{first if n == 1 else f'-{n}'}{suffix}"
         try:
@@ -181,12 +236,12 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         raise _unwritable(f"Can't write to the folder {name_of(path)}", error, "move it away") from None
 
 
-def _unwritable(problem: str, error: Exception, hint: str = "", aside: str = "") -> BadFile:
-    """The error for a file that can't be written; `hint` is what to try unless the disk is the cause, and `aside` the
-    new name of what was there."""
+def _unwritable(problem: str, error: Exception, hint: str = "", moved: Sequence[str] = ()) -> BadFile:
+    """The error for a file that can't be written; `hint` is what to try unless the disk is the cause, and `moved` the
+    new names of what was there."""
     problem = f"{problem} ({error_text(error)})."
-    if aside:
-        problem += f" What was there was moved to {name_of(aside)}."
+    if moved:
+        problem += f" What was there was moved to {', '.join(map(name_of, moved))}."
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         return DiskFull(problem, hint="make room on the disk")
     return BadFile(problem, hint=hint)
@@ -201,32 +256,7 @@ def _reserve(name: str, *, folder: bool) -> None:
 
 
 _MOVABLE = ("a symbolic link", "a read-only file")
-"""The reasons of `_protected` for which a file may be moved aside."""
-
-
-class _Existing(NamedTuple):
-    """What stands under the name of a file that is to be written."""
-
-    protected: str
-    mode: int
-    data: bytes | None
-    """None if it is protected or can't be read."""
-
-    def is_ours(self, is_ours: WrittenByUs) -> bool:
-        return self.data is not None and is_ours(self.data)
-
-
-def _existing(target: Path) -> _Existing | None:
-    """None if there is nothing."""
-    try:
-        status = os.lstat(target)
-    except FileNotFoundError:
-        return None
-    protected, data = _protected(status), None
-    if not protected:
-        with suppress(OSError):
-            data = read_regular(target)
-    return _Existing(protected, stat.S_IMODE(status.st_mode) & 0o777, data)
+"""The beginning of `_protected`'s sentence for files that may be moved aside."""
 
 
 def _protected(status: os.stat_result) -> str:
@@ -240,11 +270,22 @@ def _protected(status: os.stat_result) -> str:
     return "" if status.st_mode & stat.S_IWUSR else "a read-only file"
 
 
-@contextmanager
-def _temporary(target: Path, data: bytes, mode: int | None) -> Iterator[str]:
-    """A new file beside the target with these bytes, synced to disk; with `mode`, or that of new files. It is removed
-    at the end of the block if it has not got another name."""
-    name = str(target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}"))  # no pattern for a debate's files
+def _replaceable(path: Path, status: os.stat_result) -> bytes | None:
+    """The bytes of a file that may be replaced; None if it is protected or can't be read."""
+    try:
+        return None if _protected(status) else read_regular(path)
+    except OSError:
+        return None
+
+
+def _hidden(target: Path) -> str:
+    """A new name beside the target. It begins with a dot, so that no pattern for a debate's files matches it."""
+    return str(target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}"))
+
+
+def _temporary(target: Path, data: bytes, mode: int | None) -> str:
+    """A new file beside the target with these bytes, synced to disk; with `mode`, or that of new files."""
+    name = _hidden(target)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(name, flags, 0o666 if mode is None else mode)
     try:
@@ -256,9 +297,10 @@ def _temporary(target: Path, data: bytes, mode: int | None) -> Iterator[str]:
             file.flush()
             # Without this a crash after the rename could leave an empty file in place of the old one.
             os.fsync(file.fileno())
-        yield name
-    finally:
-        Path(name).unlink(missing_ok=True)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return name
 
 
 def append_line(handle: int, line: bytes, size: int, name: str, *, synced: bool = False) -> int:

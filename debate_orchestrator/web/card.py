@@ -6,8 +6,8 @@ import io
 import unicodedata
 from bisect import bisect
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
@@ -20,6 +20,7 @@ _MARGIN = 70
 _PAPER, _INK, _SOFT = "#faf8f3", "#1d1c1a", "#5f5b53"
 _SIDES = ("#1f5f99", "#a4461f")
 _TOPIC_SIZES = (64, 56, 48, 42, 36)
+_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "/Library/Fonts", "/System/Library/Fonts")
 _WIDE_FONTS = ("NotoSansCJK-Regular.ttc", "NotoSansCJKsc-Regular.otf", "WenQuanYiZenHei.ttf", "wqy-zenhei.ttc",
                "DroidSansFallbackFull.ttf", "PingFang.ttc", "Arial Unicode.ttf")  # fmt: skip
 """Fonts for text in the scripts of East Asia, the best first."""
@@ -134,14 +135,14 @@ def _font(text: str, size: int) -> Any:
 
 @cache
 def _load_font(wide: bool, size: int) -> Any:
-    path = _font_path(wide)
+    names = (*_WIDE_FONTS, *_FONTS) if wide else _FONTS
+    path = next((fonts[name] for name in names if name in (fonts := _installed())), None)
     return ImageFont.truetype(path, size) if path else ImageFont.load_default(size)
 
 
 @cache
-def _font_path(wide: bool) -> Any:
-    """The best font of those that are installed; None if none is."""
-    for name in (*_WIDE_FONTS, *_FONTS) if wide else _FONTS:
-        with suppress(OSError):
-            return ImageFont.truetype(name).path
-    return None
+def _installed() -> dict[str, str]:
+    """The fonts of this machine that are known here: name to path."""
+    names = {*_WIDE_FONTS, *_FONTS}
+    paths = (path for folder in _FOLDERS for path in Path(folder).rglob("*.[ot]t[fc]"))
+    return {path.name: str(path) for path in paths if path.name in names}
