@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import local_http
 import pytest
@@ -29,6 +31,7 @@ from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament.batch_file import BatchFile
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.util.errors import (
+    BadFile,
     ExternalError,
     JournalWriteError,
     Paused,
@@ -337,12 +340,15 @@ def test_a_record_that_another_program_changes(here: Path, caplog: pytest.LogCap
 
 
 @pytest.mark.parametrize("line", ['{"batch": "b", "id": "paid"}', '{"id":"paid","batch":"b"}'])
-def test_a_line_of_the_users_without_its_newline(here: Path, line: str) -> None:
-    """The id that the user adds counts, however the editor ends the file; the half of a line that a crash left goes. A
-    line with which earlier versions looked for a batch is passed over."""
+def test_a_line_of_the_users_without_its_newline(here: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    """The id that the user adds counts, however the editor ends the file, and outlasts a full disk; the half of a line
+    that a crash left goes. A line with which earlier versions looked for a batch is passed over."""
     begun = json.dumps({"batch": "b", "model": "m", "at": 0, "calls": ["c0"]}) + "\n"
     begun += json.dumps({"batch": "b", "origin": "an upload"}) + "\n"
     Path("batches.jsonl").write_text(begun + line)
+    with monkeypatch.context() as full, pytest.raises(BadFile, match="No space"):
+        full.setattr(os, "pwrite", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        BatchFile(".")
     record = BatchFile(".")
     record.close()
     assert getattr(record.batch_of("c0"), "id", None) == "paid"

@@ -198,10 +198,13 @@ def test_runs_that_share_a_folder_share_its_note(postgres_server: Postgres, data
 def test_no_run_removes_the_note_before_another_has_queued_its_debates(
     postgres_server: Postgres, database: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run keeps the note from its registration until its debates are in the queue, where others see them."""
+    """A run keeps the note from its registration until its debates are in the queue, where others see them. One that
+    waits long for it says so."""
+    notices = list[str]()
+    monkeypatch.setattr(coordinator, "_SILENT_WAITS", 2)
 
     async def play() -> None:
-        async with open_database(postgres_server.url(database), lambda sentence: None) as stored:
+        async with open_database(postgres_server.url(database), notices.append) as stored:
             run, other = (Coordinator(stored, small_tournaments.tournament(topics=1)) for _ in range(2))
 
             async def enqueue(*debates: Any) -> None:
@@ -213,6 +216,7 @@ def test_no_run_removes_the_note_before_another_has_queued_its_debates(
 
     asyncio.run(play())
     assert Path("held", "cluster.txt").exists()
+    assert notices == ["Another run of this folder, which may be suspended, keeps its cluster.txt."]
 
 
 def test_a_run_that_stands_still_with_the_note(

@@ -29,7 +29,7 @@ from debate_orchestrator.tournament.cluster import shared
 from debate_orchestrator.tournament.cluster import worker as worker_module
 from debate_orchestrator.tournament.cluster.coordinator import Coordinator
 from debate_orchestrator.tournament.cluster.database import Database, open_database, out_of_reach
-from debate_orchestrator.tournament.cluster.jobs import QueueCounts, enqueue
+from debate_orchestrator.tournament.cluster.jobs import QueueCounts, Requeue, enqueue
 from debate_orchestrator.tournament.cluster.shared import BudgetedProvider, ClusterBudget
 from debate_orchestrator.tournament.cluster.worker import _TAKE_OVER, Worker
 from debate_orchestrator.tournament.folder import Tournament, spec_data
@@ -403,8 +403,17 @@ def test_what_keeps_a_tournament_from_a_worker(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(stored, "rows", AsyncMock(side_effect=rows))
         await worker._begin("t")
 
+    async def run() -> None:
+        worker._taking["t"] = taking = asyncio.create_task(asyncio.sleep(60))
+        monkeypatch.setattr(stored, "rows", AsyncMock(side_effect=[[(tag, 1, False)]]))
+        with pytest.raises(Requeue):  # and no more of them are taken, as this one would be at once
+            await asyncio.wait_for(worker._run_debate("t", "d"), 5)
+        await asyncio.gather(taking, return_exceptions=True)
+        assert taking.cancelled() and not worker._taking
+
     asyncio.run(play([(tag, 1, False)], [(text,)]))
     asyncio.run(play([(tag, 1, False)]))
+    asyncio.run(run())
     asyncio.run(play([(tag, 2, False)], []))
 
     said = "No debates of “demo: none here.' 12 debates completed here” are taken:"

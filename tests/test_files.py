@@ -169,7 +169,7 @@ def test_listed_files_are_known_after_a_write_that_broke_off(here: Path) -> None
         write = write_listed(".", {"x": b"broken off", "y": b"broken off"})
         Path("y").unlink()
         Path("y").mkdir()
-        with pytest.raises(BadFile, match="y .a folder"):
+        with pytest.raises(BadFile, match=r"y .a folder"):
             list(write)
         Path("y").rmdir()
         Path("y").write_bytes(text)

@@ -14,11 +14,13 @@ from unittest.mock import Mock
 
 import pytest
 from core.folding import opened
+from corpus import for_each
 from debates import opened_event
 from evidence_site import ARTICLE, Site
 from human_turns import PEOPLE
 from hypothesis import given
 from hypothesis import strategies as st
+from journals import line, write_journal
 from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
@@ -43,7 +45,7 @@ from debate_orchestrator.providers.human import Human
 from debate_orchestrator.providers.rehearse import Filler
 from debate_orchestrator.reports.provenance import provenance_notes
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import BadJournal, BadSettings, Paused, ProviderFailed, TransientError
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 CONTEXT = ShapeContext(
@@ -201,6 +203,21 @@ def test_it_replays_the_debate_that_was_recorded(recording: Path) -> None:
     asked = brief(debate, debate.due[0]).model_copy(update={"turn_id": "7.opening.a"})
     with pytest.raises(ProviderFailed, match=r"no recorded reply to 7\.opening\.a"):
         asyncio.run(provider.reply(asked, str))
+
+
+@for_each(
+    [({"version": "99.0"}, "upgrade debate-orchestrator: a newer version wrote it"), ({}, "read it with the")],
+    "changes",
+    "hint",
+)
+def test_a_recording_that_this_version_does_not_know(tmp_path: Path, changes: dict[str, str], hint: str) -> None:
+    """That a newer version wrote it is said where its opening says so."""
+    path = tmp_path / "recorded"
+    path.unlink(missing_ok=True)
+    data = write_journal(path, [opened_event().model_copy(update=changes)])
+    path.write_bytes(data + line(2, read(path).entries[-1].hash, {"kind": "applauded"}))
+    with pytest.raises(BadJournal, match=f"can't be replayed: it holds what this version does not know.*{hint}"):
+        make_provider(f"replay:{path}", CurrentState(fold([opened_event()])))
 
 
 def test_a_rejudging_has_the_speeches_of_the_debate_that_it_began_with(recording: Path, tmp_path: Path) -> None:

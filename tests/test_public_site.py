@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from corpus import for_each
@@ -31,7 +32,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
-from debate_orchestrator.web import live
+from debate_orchestrator.web import card, live
 from debate_orchestrator.web.public.queue import StartQueue
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.site import public_reasons
@@ -471,6 +472,19 @@ def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
     # Whether it was one is decided by who spoke, and not by the name of its file.
     write_journal(Path("held.public.rehearsed.journal.jsonl"), play_events(rounds=1))
     assert "A rehearsal" not in visitor.text("/d/held") and "Winner" in visitor.text("/d/held")
+
+
+def test_a_picture_takes_no_font_of_the_working_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That folder holds debates that may come from others, and a font is a program."""
+    fonts, used = [here / "fonts" / "deep" / card._FONTS[0], here / card._FONTS[0]], Mock()
+    for font in fonts:
+        font.parent.mkdir(parents=True, exist_ok=True)
+        font.touch()
+    monkeypatch.setattr(card, "_FOLDERS", (str(here / "fonts"),))
+    monkeypatch.setattr(card, "_installed", card._installed.__wrapped__)
+    monkeypatch.setattr("PIL.ImageFont.truetype", used)
+    card._load_font.__wrapped__(False, 20)
+    used.assert_called_once_with(str(fonts[0]), 20)
 
 
 def test_a_site_may_list_nothing(here: Path) -> None:

@@ -245,6 +245,17 @@ def test_noncharacters_in_names_are_drawn(debate: Run, bad: str) -> None:
     ElementTree.fromstring(drawn)
 
 
+@pytest.mark.slow
+def test_names_that_javascript_has_too_are_drawn(debate: Run) -> None:
+    """Models, judges and topics may be called like what every object of JavaScript has."""
+    names = ("constructor", "toString", "__proto__", "valueOf")
+    votes = [row(f"{a}{b}", a, b, "pro", judge=a, topic=b) for a in names for b in names if a != b]
+    import_rows(debate, votes)
+    ran = debate("tournament", "report", "t")
+    assert ran.code == 0 and "could not be drawn" not in ran.err, ran.err
+    assert "“constructor”" in Path("t/plots/elo.svg").read_text(encoding="utf-8")
+
+
 def test_plots_measure_no_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that is too long is cut before it is drawn, and two that begin alike stay two."""
     names = [f"{LONG[:900]}{end}" for end in "ab"]

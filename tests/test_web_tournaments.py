@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 import shutil
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 import small_tournaments
 from conftest import Run
 from debates import play_events
 from journals import write_journal
 from small_tournaments import import_rows, row
-from web_visitor import TOKENS, Visitor, plain, visiting
+from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.util import resources
 from debate_orchestrator.web import tournaments
+from debate_orchestrator.web.dashboard import create_app
 from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -150,7 +156,9 @@ def test_only_tournaments_of_the_folder_are_shown(dashboard: Visitor) -> None:
     """Neither a path nor a link leads out of the folder, and a folder without a tournament is none."""
     Path("debates").mkdir()
     Path("link").symlink_to("t")
-    for name in ("%2e%2e", "%2e", "nothing", "..%2ft", "link", "t%00", "debates"):
+    shutil.copytree("t", "two\nlines")
+    assert r"An address can't contain the name 'two\nlines'. Rename it." in dashboard.text("/tournaments")
+    for name in ("%2e%2e", "%2e", "nothing", "..%2ft", "link", "two%0alines", "t%00", "debates"):
         for page in ("", "/report", "/debates/x.html"):
             assert dashboard.get(f"/tournaments/{name}{page}").status_code in (307, 404), (name, page)
     for debate in ("..%2f..%2fsecret.html", "x.html", "%2fetc%2fpasswd"):
@@ -194,18 +202,12 @@ def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
         assert "stand-ins spoke in every debate that fits these filters." in filtered
 
 
-def test_the_report_of_a_tournament_is_made_again(dashboard: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page that lies in the folder may be a stranger's, and is not shown. The server makes its own, anew only where
-    a file has changed: a rating can take half a minute."""
-    rated, rate = [], tournaments.rate
-    monkeypatch.setattr(tournaments, "rate", lambda rows: rated.append(rows) or rate(rows))
+def test_the_report_of_a_tournament_is_made_again(dashboard: Visitor) -> None:
+    """The page that lies in the folder may be a stranger's, and is not shown."""
     Path("t", "index.html").write_text("<script>alert(1)</script>", encoding="utf-8")
-    first, second = (dashboard.get("/tournaments/t/report").text for _ in range(2))
-    assert "alert(1)" not in first and "three" in plain(first) and TOKENS.dashboard not in first
-    assert first == second and len(rated) == 1
-    with Path("t/rows.jsonl").open("a", encoding="utf-8") as file:
-        file.write("\n")
-    assert dashboard.get("/tournaments/t/report").status_code == 200 and len(rated) == 2
+    answer = dashboard.get("/tournaments/t/report")
+    assert answer.status_code == 200 and "alert(1)" not in answer.text and "three" in plain(answer.text)
+    assert TOKENS.dashboard not in answer.text
 
 
 BROKEN = ('{"imported": []}', '{"imported": null}', '{"imported": {"notes": 5}}', '{"imported": {"notes": [5]}}', "{")
@@ -234,3 +236,39 @@ def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:
 
     assert before is not None and pricing.price_of(small_tournaments.OPUS) == before
     assert pricing.price_of("openai:new-9") is None
+
+
+def test_a_report_is_made_once_for_all_who_ask(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One rating serves all requests until a file of the tournament changes, and no two tournaments are rated at the
+    same time."""
+    import_rows(debate, ROWS)
+    shutil.copytree("t", "other")
+    rated, together = [], []
+    rate, both = tournaments.rate, threading.Barrier(2)
+
+    def counted(rows: Any) -> Any:
+        rated.append(rows)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.2)
+            together.append(rows)
+        return rate(rows)
+
+    monkeypatch.setattr(tournaments, "rate", counted)
+
+    async def ask(*names: str) -> list[str]:
+        transport = httpx.ASGITransport(create_app(TOKENS, [HOST]))
+        async with httpx.AsyncClient(
+            transport=transport, base_url=f"http://{HOST}/dashboard/{TOKENS.dashboard}"
+        ) as all:
+            answers = await asyncio.gather(*(all.get(f"/tournaments/{name}/report") for name in names))
+        assert [answer.status_code for answer in answers] == [200] * len(names)
+        return [answer.text for answer in answers]
+
+    pages = asyncio.run(ask("t", "other", "t", "t"))
+    assert len(rated) == 2 and not together
+    assert [pages[0]] == list({pages[0], *pages[2:]}) == asyncio.run(ask("t")) and len(rated) == 2
+
+    with Path("t/rows.jsonl").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    asyncio.run(ask("t"))
+    assert len(rated) == 3

@@ -81,9 +81,9 @@ class BatchFile:
         if not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
             raise self._damaged_line(len(lines) + 1)
         self._size = sum(len(line) + 1 for line in lines)
-        os.ftruncate(self._handle, self._size)
-        if lines:
+        if lines:  # before the rest is trimmed, which would fill a gap with a zero
             os.pwrite(self._handle, b"\n", self._size - 1)
+        os.ftruncate(self._handle, self._size)
 
     def _damaged_line(self, n: int) -> BadFile:
         problem = f"{name_of(self.path)}: line {n} was not written by this program."

@@ -31,7 +31,7 @@ from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.tournament.tables import Cell, Table, all_tables, to_csv
 from debate_orchestrator.util import yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, quoted
 
 
 def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tuple[str, ...]]:
@@ -132,6 +132,11 @@ _MAX_SHOWN = 30
 """Models, judges or topics in one plot: more could not be read."""
 _MAX_LABEL = 40
 """Characters of a name in a plot. Vega measures the whole of a text, and shows less."""
+_JAVASCRIPT_NAMES = {
+    "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+    "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__",
+}  # fmt: skip
+"""What every object of JavaScript has. Vega takes such a name for one that it has met before."""
 _NAME_COLUMNS = ("model", "model_a", "model_b", "judge", "judge_a", "judge_b", "debater", "topic_id")
 _BASE_PLOT = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -212,6 +217,8 @@ def _rows(table: Table, needs: str, order: Sequence[str]) -> tuple[list[dict[str
 def _label(name: str) -> str:
     """A name in one line that is not long. Two names that begin alike stay two."""
     text = one_line(name)
+    if text in _JAVASCRIPT_NAMES:
+        return quoted(text)
     return text if len(text) <= _MAX_LABEL else f"{text[:_MAX_LABEL]}... ({sha256(text.encode()).hexdigest()[:8]})"
 
 

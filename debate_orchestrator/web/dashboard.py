@@ -343,7 +343,7 @@ def create_app(tokens: AccessTokens, hosts: Iterable[str], served_debates: Serve
         Route("/compare", dashboard.compare),
         Route("/tournaments", tournaments.list_tournaments),
         Route("/tournaments/{name}", tournaments.tournament),
-        Route("/tournaments/{name}/report", tournaments.report),
+        Route("/tournaments/{name}/report", tournaments.Reports().report),
         Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
         Route("/debates/{name}", dashboard.debate),
         Route("/debates/{name}/stream", dashboard.stream),

@@ -87,6 +87,11 @@ def has_address(name: str) -> bool:
     return is_utf8 and name not in (".", "..") and name.splitlines() == [name]
 
 
+def without_address(file: str) -> str:
+    """The message about a file or a folder whose name an address can't contain."""
+    return f"An address can't contain the name {short_repr(file)}. Rename it."
+
+
 def journal_of(name: str) -> str:
     """The journal of the debate of that name. Raises BadFile if there is none in this folder, whatever the name says.
     No other file of the folder is looked at: anyone can ask too."""
@@ -123,7 +128,7 @@ def list_debates() -> list[ListedDebate]:
     for name in _all_names():
         try:
             if not has_address(name):
-                raise BadFile(f"An address can't contain the name {short_repr(f'{name}{JOURNAL}')}. Rename it.")
+                raise BadFile(without_address(f"{name}{JOURNAL}"))
             rows.append(row(name))
         except (DebateError, OSError) as error:
             rows.append(ListedDebate(name, name, "", "", "", "", problem=str(error)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, panel_winner
 from debate_orchestrator.tournament.tables import all_tables
+from debate_orchestrator.util.coroutines import in_own_thread
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import debate_list, pages
@@ -165,11 +167,10 @@ _MAX_MODELS = 16
 
 
 def names() -> list[str]:
-    """The tournaments of the working folder that have an address. A link is none of them, nor is a folder with a link
-    for one of its parts: it may lead anywhere."""
+    """The tournaments of the working folder. A link is none of them, nor is a folder with a link for one of its parts:
+    it may lead anywhere."""
     folders = (name for name in os.listdir() if os.path.isdir(name) and not is_link(name) and not name.startswith("."))
-    with_address = filter(debate_list.has_address, folders)
-    return sorted(name for name in with_address if _regular(os.path.join(name, SPEC)) and not linked_parts(name))
+    return sorted(name for name in folders if _regular(os.path.join(name, SPEC)) and not linked_parts(name))
 
 
 def _regular(path: str) -> bool:
@@ -178,7 +179,7 @@ def _regular(path: str) -> bool:
 
 def _folder(request: Request) -> str:
     """The folder of a tournament; not found for any other name."""
-    if (name := request.path_params["name"]) not in names():
+    if (name := request.path_params["name"]) not in names() or not debate_list.has_address(name):
         raise HTTPException(404)
     return str(name)
 
@@ -210,12 +211,13 @@ def _report(folder: str) -> str:
     return render_page(title(folder), rows, ratings, all_tables(rows, ratings), plots=(), minimum=MIN_GAMES)
 
 
-def _title(folder: str) -> str:
-    """The name of a tournament, or of its folder if it can't be read."""
+def _list_entry(folder: str) -> tuple[str, str]:
+    """The name of a tournament, or of its folder if it can't be read, and why it has no page, if so."""
     try:
-        return title(folder)
+        name = title(folder)
     except BadFile:
-        return folder
+        name = folder
+    return name, "" if debate_list.has_address(folder) else debate_list.without_address(folder)
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
@@ -278,7 +280,9 @@ def _file_name(folder: str, row_id: str) -> str | None:
 
 
 async def list_tournaments(request: Request) -> Response:
-    return await _page(request, "tournaments.html.j2", lambda: {"found": [(name, _title(name)) for name in names()]})
+    return await _page(
+        request, "tournaments.html.j2", lambda: {"found": [(name, *_list_entry(name)) for name in names()]}
+    )
 
 
 async def _page(request: Request, template: str, values: Callable[[], dict[str, Any]]) -> Response:
@@ -302,7 +306,25 @@ async def debate(request: Request) -> Response:
     return await pages.report(path)
 
 
-async def report(request: Request) -> Response:
-    """The page that `debate tournament report` writes, without its plots. A rating can take half a minute."""
-    folder = _folder(request)
-    return await pages.standalone_page(lambda: _report(folder))
+class Reports:
+    """The reports of tournaments, one made at a time."""
+
+    def __init__(self) -> None:
+        self._rating = asyncio.Lock()
+        self._under_way: dict[str, asyncio.Task[str]] = {}
+
+    async def report(self, request: Request) -> Response:
+        """The page that `debate tournament report` writes, without its plots. All who ask while it is made wait for the
+        same one: a rating can take half a minute."""
+        folder = _folder(request)
+        if folder not in self._under_way:
+            self._under_way[folder] = asyncio.create_task(self._make(folder))
+        page = await asyncio.shield(self._under_way[folder])
+        return await pages.standalone_page(lambda: page)
+
+    async def _make(self, folder: str) -> str:
+        try:
+            async with self._rating:
+                return await in_own_thread(lambda: _report(folder))
+        finally:
+            del self._under_way[folder]

@@ -44,6 +44,8 @@ from debate_orchestrator.util.redact import redact_values
 _POLL_SECONDS = 1.0
 """The polling interval of the database, in seconds."""
 _LOCK_POLL_SECONDS = 0.1
+_SILENT_WAITS = 50
+"""Polls of a lock before the user is told why nothing happens."""
 
 _REGISTER = """
 INSERT INTO tournaments (id, tag, spec, max_cost, retry_undecided, spent)
@@ -181,7 +183,11 @@ class Coordinator:
         process stands still. A transaction would end meanwhile."""
         handle = open_lock(self.tournament.folder, CLUSTER_FILE_LOCK)
         try:
+            waits = 0
             while not take_lock(handle, name_of(self.tournament.folder), BadFile):
+                waits += 1
+                if waits == _SILENT_WAITS:
+                    self.database.notify("Another run of this folder, which may be suspended, keeps its cluster.txt.")
                 await asyncio.sleep(_LOCK_POLL_SECONDS)
             yield
         finally:
@@ -298,18 +304,17 @@ class Coordinator:
     async def fetch(self, debates: list[str]) -> None:
         """Fetches journals. What can't be fetched is in `unusable`."""
         for debate_id in debates:
-            if (
-                debate_id in self.tournament.debates
-            ):  # an id becomes the name of a file, and another could lead elsewhere
-                try:
-                    ((data,),) = await self.database.rows(_JOURNAL, id=self.id, debate=debate_id)
-                    self._write(debate_id, bytes(data or b""))
-                except UserError as error:
-                    self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
-                else:
-                    self._local_line_counts[debate_id] = data.count(b"\n")
-                    self.unusable.pop(debate_id, None)
-                    self._on_fetched(debate_id)
+            if debate_id not in self.tournament.debates:
+                continue  # an id becomes the name of a file, and another could lead elsewhere
+            try:
+                ((data,),) = await self.database.rows(_JOURNAL, id=self.id, debate=debate_id)
+                self._write(debate_id, bytes(data or b""))
+            except UserError as error:
+                self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
+            else:
+                self._local_line_counts[debate_id] = data.count(b"\n")
+                self.unusable.pop(debate_id, None)
+                self._on_fetched(debate_id)
 
     def _write(self, debate_id: str, data: bytes) -> None:
         """Writes a journal of the debate whose chain is whole, and which goes on where the one in the folder ends."""

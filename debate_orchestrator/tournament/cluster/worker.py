@@ -275,8 +275,7 @@ class Worker:
     async def _run_debate(self, tournament: str, debate_id: str) -> None:
         current = await self._database.retried_until_reached(lambda: self._pass(tournament))
         if current.run is None:
-            with suppress(TimeoutError):  # before it goes back, as other workers may have it
-                await asyncio.wait_for(self._stop.wait(), LEASE_SECONDS)
+            self._stop_taking(tournament)  # or it would come back here, and not to a worker that can run it
             raise Requeue
         if self._stop.is_set():
             raise Requeue
