@@ -42,8 +42,10 @@ def test_what_is_not_ours_is_moved_aside(here: Path) -> None:
     """A file that is not ours gets a new name with `.edited`, numbered where taken; a file that is ours is replaced."""
     Path("x.md").write_text("theirs")
     Path("x.edited.md").write_text("already there")
+    os.chmod("x.md", 0o200)
 
     assert write_atomic("x.md", "new", is_ours=lambda there: there == b"ours") == "x.edited-2.md"
+    assert Path("x.md").stat().st_mode & 0o400  # what is moved aside takes its mode with it
     Path("x.md").write_text("ours")
     assert write_atomic("x.md", "newer", is_ours=lambda there: there == b"ours") is None
     assert listing(here) == {"x.md": "newer", "x.edited.md": "already there", "x.edited-2.md": "theirs"}
