@@ -91,18 +91,19 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "**How sure:** 70 % (60 % before the debate). **Why not more:** the load is unknown.",
         "**[What the debate changed](#behind-the-decision-brief):** The debate turned the advice round.",
         "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| you must move | Move soon. | 70 % |",
-        "- **Point 0.** Reason 0.  \n  *No turn was left to answer it; still in dispute (C1).*\n- ",
+        "1. **Point 0.** Reason 0.  \n   *No turn was left to answer it; still in dispute (C1).*\n2. ",
         "*No turn was left to answer it.*\n\n### What Speaks",
         "- By the ballots of round 1, neither side dealt with I1 “Question 1?”, I2 “Question 2?”, I3 “Question 3?”, "
         "I4 “Question 4?” and 4 more.",
         "- *The strongest objection:* **Cost.** Waiting costs more each month.\n- **Skills.** People",
         "1. This week: count last month's incidents.",
-        "**What the debate changed, in the rapporteur's words:**\n\nThe debate turned the advice round.",
+        "**What the debate changed, in the rapporteur's words:** The debate turned the advice round.\n\n"
+        "Compare [the advice before the debate](#advice-before-the-debate).",
         "**Check first:** the load",
         "*The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate.*",
         "Researcher A (Pro) argued better (narrow). The recommendation comes closer to the position of Researcher B",
         "**On balance:** What speaks for it is certain.",
-        "- “Point 0”: No turn was left to answer it; still in dispute (C1) ([round 1, opening B](#opening-statement--",
+        "1. “Point 0”: No turn was left to answer it; still in dispute (C1) (round 1: [opening B](#opening-statement--",
         "The recommendation goes against that, and comes closest to Researcher B (Con).",
     ):
         assert line in page
@@ -114,7 +115,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     assert data["brief"]["by_case"][-1] == {"if": "you must move", "then": "Move soon.", "sure": 70}
     assert [data["brief"][name] for name in ("differs", "held_mirrored", "shortcomings")] == [True, None, []]
     shown = Path("r.html").read_text(encoding="utf-8")
-    assert 'The answer above comes closer to Researcher B (Con): <a href="#brief">' in shown
+    assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in shown
     top, _, below = shown.partition('<section id="brief"')
     assert "<strong>Cost.</strong> Waiting costs more each month." in top and "still in dispute (C1)" in top
     assert top.index("What to do next") < top.index(">Why<") < top.index("On balance") < top.index("Still in dispute")

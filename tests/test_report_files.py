@@ -306,6 +306,9 @@ def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> Non
     for path in paths:
         path.write_text('{"topic": "my answers"}')
     assert reports_beside(str(paths[0])) == [str(path) for path in paths if path.suffix != ".json"]
+    paths[-1].unlink()
+    paths[-1].symlink_to("nowhere")  # it may have been a report: it is for the verb to say that it can't be read
+    assert reports_beside(str(paths[0])) == [str(path) for path in paths]
     assert reports_beside(str(tmp_path / "none.md")) == []
 
 

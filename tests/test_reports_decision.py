@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,8 +21,10 @@ from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import decision_brief, markdown, wording
 from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.decision_brief import ConsiderationReport
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
+from debate_orchestrator.reports.parts import DisputedClaim
 from debate_orchestrator.reports.provenance import author_note
 from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.verdict_text import (
@@ -126,8 +129,9 @@ def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: st
 
 
 def test_a_brief_that_was_sent_back_says_so() -> None:
-    """Page one says that the check had the brief written again, and what it found is listed. A reason that held and is
-    in dispute says both at once."""
+    """Page one says that the check had the brief written again, and that the rest was not checked; what it found is
+    listed below the same sentence. A reason that held and is in dispute says both at once, below its number, and what
+    the debate changed leads to the advice before it."""
     fault = {"kind": "unclear", "where": "why[2].consideration", "problem": "It's measured <i>nowhere</i>."}
     held = brief()["why"][0] | {"side": "a", "mark": "held", "dissent_row": 1}
     held |= {"turns": ["1.opening.a", "1.challenge.b", "1.rebuttal.a"]}
@@ -143,17 +147,39 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
     model = adversarial(script, rounds=2, cast=cast, issues=True, brief=True)
     text, html = markdown.render(model), page.render(model)
     outcome = "The check of the first draft found 1 problem, and the brief was written again."
+    outcome += " What of them still stands was not checked."
     assert model.decision_brief and model.decision_brief.found_by_check == (
         f"Reason 2, consideration: {fault['problem']}",
     )
     assert text.count(outcome) == html.count(outcome) == 2 and "It&#39;s measured &lt;i&gt;nowhere" in html
+    fate = "Held when it was challenged; still in dispute (C1)"
+    assert f"1. “{held['heading']}”: {fate} (round 1: [opening A](#opening" in text
+    assert (
+        f'<ol class="points"><li>“{held["heading"]}”: {fate} (round 1: <a href="#t-1.opening.a">opening A</a>' in html
+    )
+    assert f"**Who argued better is another question:** {who_argued_better(model)}." in text
+    assert re.search(r'<h3 id="h-verdict-why">Who argued.*</h3>\n<p>.*</p>\s+<div class="why">', html)
+    assert "Compare [the advice before the debate](#advice-before-the-debate)." in text
+    assert 'Compare <a href="#t-start.advice.rapporteur">the advice before the debate</a>.' in html
+    assert f'<a href="#h-findings">{outcome}</a>' in html and 'id="h-findings"' in html
     for told in (text, html):
         assert "Held when it was challenged; still in dispute (C1)." in told
+        assert told.rindex(outcome) < told.index("Reason 2, consideration: It")
         assert told.count("a seat of its own that neither argues nor judges") == 1
         assert "(60 % before the debate)" in told
     alone = play_events(script, rounds=2, cast=cast, issues=True, brief=True)
     for told in map(markdown.render, (model, build_report(entries(one_agent(alone))))):
         assert ("a seat of its own" in told) != ("one agent played both sides, the judge and the rapporteur" in told)
+
+
+def test_a_reason_says_that_its_claim_was_resolved_only_where_that_is_for_it() -> None:
+    """Of a weakened reason the record does not say which way the claim was resolved: its side may have withdrawn it."""
+    reason = ConsiderationReport(consideration="It is so.", side="a", mark="weakened", turns=(), dissent_row=1)
+    resolved = DisputedClaim(claim="It is so.", positions={}, status="resolved by consensus", turns=())
+    held = reason.model_copy(update={"mark": "held"})
+
+    assert decision_brief.mark_text(reason, (resolved,)) == "Weakened by the other side"
+    assert decision_brief.mark_text(held, (resolved,)) == "Held when it was challenged; resolved by consensus (C1)"
 
 
 def written_by(spec: str, turn: str, played: list[Event]) -> list[Event]:
@@ -345,12 +371,13 @@ def test_no_judge_is_for_a_result_that_is_none() -> None:
     assert decision_brief._judges_for(debate) is None
     scores = {f"_1_verdict_judge_{n}": ballot(7, 6 + n, rounds=1) for n in (1, 2)}
     conceded = {"_1_opening_a": "I CONCEDE THE DEBATE."}
-    neither, equal = "Neither side argued better by the judges' votes", "It is a tie although the totals differ"
+    equal, declared = "The votes are equal and the totals are not", "A tie was declared although the totals differ"
+    neither = "The judges saw neither side argue better"
     stands = "The debate ended in consensus, on the position of Researcher B (Con)"
     for winners, more, judges_for, told, remark in (
-        (("a", "b"), scores, None, neither, equal),
-        (("a", "b", "tie"), scores, None, neither, ""),
-        (("tie", "tie"), scores, (2, 2), neither, equal),
+        (("a", "b"), scores, None, "As many judges voted for Researcher A (Pro) as for Researcher B (Con)", equal),
+        (("a", "b", "tie"), scores, None, "As many judges voted for Researcher A (Pro) as for Researcher B (Con)", ""),
+        (("tie", "tie"), scores, (2, 2), neither, declared),
         (("a", "b"), conceded, (1, 2), stands, "A side conceded its whole position"),
         (("b", "consensus"), conceded, (2, 2), stands, "A side conceded its whole position"),
     ):
@@ -362,13 +389,13 @@ def test_no_judge_is_for_a_result_that_is_none() -> None:
         assert any(text.startswith(remark) for text in remarks(model))
 
 
-def test_a_debate_that_swing_decides_is_told_by_votes() -> None:
-    """A tie, and a winner with fewer points, come from votes gained, which decide."""
+def test_a_debate_that_swing_decides_is_told_by_swing() -> None:
+    """A tie, and a winner with fewer points, come from votes gained: they are no equal votes, and declared by none."""
     by_swing = shipped_format("adversarial").model_copy(update={"decided_by": "swing"})
     cast = {"a": ("one",), "b": ("two",), "judge": ("x", "y")}
     for before, told in (
-        ("a", ("Neither side argued better by the judges' votes", "It is a tie although the totals differ")),
-        ("b", ("Researcher A (Pro) won by the judges' votes (narrow)", "The winner is behind on points")),
+        ("a", ("Neither side won by the votes", "The totals differ")),
+        ("b", ("Researcher A (Pro) gained more votes (narrow), though behind", "The winner gained more votes")),
     ):
         vote = {"winner": before, "probability": 0.7, "why": "So it seems."}
         said = {f"_1_verdict_judge_{n}": ballot(6, 7, rounds=1) for n in (1, 2)}

@@ -42,7 +42,10 @@ def own_tables(model: ReportModel) -> list[list[list[str]]]:
     """The tables that it has, those that are held in speeches among them; hostile cells are left out."""
     rounds = model.rounds_asked
     titles = ["Argument quality", "Use of evidence", *(["Directness of rebuttals"] if rounds > 1 else [])]
-    ballot = [["Criterion", "Researcher A", "Researcher B"], *([title, "7", "6"] for title in titles)]
+    ballot = [
+        ["Criterion", "Researcher A", "Researcher B"],
+        *([title, "7", "6"] for title in (*titles, "Score, computed")),
+    ]
     transcript = []
     for one in model.rounds:
         said = [reading.tables(markup.quote_speech(speech.text or "")) for speech in one.speeches]

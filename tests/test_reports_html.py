@@ -21,7 +21,7 @@ from scripted_replies import ballot, dissent, final
 
 from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.visible_text import Quote
-from debate_orchestrator.reports import report_sections
+from debate_orchestrator.reports import markdown, report_sections
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.page import gist, render
 from debate_orchestrator.reports.html.writer import HtmlWriter
@@ -63,14 +63,16 @@ def must_be_whole(page: str) -> page_reading.Page:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_has_its_page(name: str) -> None:
-    """Every shipped format is reported, whole and paused at the first turn, on a page that holds together and has the
-    speeches, turns, positions and how it was made."""
+    """Every shipped format is reported, whole and paused, on a page that holds together and has the speeches, turns,
+    positions and how it was made; how it was judged, as in the markdown report, before there is a vote too."""
     model = of(name)
     page = must_be_whole(render(model))
     text = " ".join(page.text.split())
 
     assert [turn.id for turn in model.turns if f"t-{turn.id}" not in page.ids] == []
     must_be_whole(render(of(name, until="1.argument.a")))
+    paused = of(name, until="1.argument.b")
+    assert 'id="scores"' in render(paused) or "## How It Was Judged" not in markdown.render(paused)
     for one in (model.topic, *model.positions.values(), *model.provenance):
         assert one == "Complete." or one in text
     assert model.transcript_only or page.text.count(model.topic) <= 3  # motion, title and appendix

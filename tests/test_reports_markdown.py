@@ -57,7 +57,8 @@ TAIL = """\
 ## Key Unresolved Questions
 ## Recommended Follow-Up
 """
-TURNS = "[round 1, opening A](#opening-statement--researcher-a), [round 1, opening B](#opening-statement--researcher-b)"
+TURNS = "round 1: [opening A](#opening-statement--researcher-a), [opening B](#opening-statement--researcher-b)"
+COMPUTED = "| **Score, computed** | **7** | **6** |\n"
 JUDGED = "\n---\n\n## How It Was Judged\n"
 """What follows the structure that is promised."""
 PERSISTED = "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
@@ -86,7 +87,7 @@ def spoken(n: int, *phases: str) -> str:
 
 def judged(n: int, scores: str = "A: 7 | B: 6 | Winner: A") -> str:
     """The lines of a round's verdict."""
-    return f"#### Judge Verdict — Round {n}\n[JUDGE - ROUND {n} - VERDICT]\n**Scores:** {scores}\n"
+    return f"#### Judge Verdict — Round {n}\n[JUDGE - ROUND {n} - VERDICT]\n{COMPUTED}**Scores:** {scores}\n"
 
 
 def whole(n: int, scores: str = "A: 7 | B: 6 | Winner: A") -> str:

@@ -317,7 +317,8 @@ def test_a_panel_that_declares_nothing() -> None:
         "2 of 3 judges voted for A, 1 for B.\n"
     )
     assert "\n\n**Judge 1** decided: A (A 8, B 7)\n\n| Criterion | Debater A | Debater B |\n" in made
-    assert "- The winner is behind on points: the judges' votes decide.\n" in made
+    assert "- The winner has more votes and fewer points; by rule the votes decide.\n" in made
+    assert "differ by 21.74% of the larger one, and the lead is the loser's. Decisive is a winner's lead" in made
     assert "A judge's vote is for the side with the better score. A side's score on a ballot is the mean of" in made
 
 

@@ -327,6 +327,8 @@ def mark_text(reason: ConsiderationReport, dissent: Sequence[DisputedClaim]) -> 
     text = "no turn was left to answer it" if reason.unanswerable else MARK_TEXTS[reason.mark]
     number = reason.dissent_row or 0
     status = dissent[number - 1].status if 1 <= number <= len(dissent) else ""
+    if status == RESOLVED and reason.mark not in ("held", "granted"):
+        status = ""  # the record does not say whether it was resolved for the reason, or against it
     row = f"; {'still in dispute' if status == UNRESOLVED else status} (C{number})" if status else ""
     return text.capitalize() + row
 
@@ -340,6 +342,7 @@ def check_sentences(decision_brief: DecisionBriefReport | None) -> Iterator[str]
     if decision_brief and decision_brief.found_by_check:
         found = plural(len(decision_brief.found_by_check), "problem")
         draft = f"The check of the first draft found {found}, and the brief was written again."
+        draft += " What of them still stands was not checked."
         yield draft if decision_brief.rewritten else f"The check of this brief found {found}; it was not written again."
 
 

@@ -144,10 +144,11 @@ _TURN = "\0"
 """The prefix of the fragment of a link to a turn, until the headings are known. No speech holds this character."""
 
 
-def _link(report: ReportModel, turn: str) -> str:
-    """A link to a turn: `round 1, opening A`."""
+def _link(report: ReportModel, turn: str, text: str = "") -> str:
+    """A link to a turn: `round 1, opening A`, or this text."""
     round, name = report.turn_places[turn]
-    return f"[{f'round {round}, ' if round else ''}{markup.escaped(name)}](#{_TURN}{turn})"
+    text = text or (f"round {round}, {name}" if round else name)
+    return f"[{markup.escaped(text)}](#{_TURN}{turn})"
 
 
 _CONTENTS = "\0contents"
@@ -176,10 +177,10 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
 
 
 class MarkdownWriter:
-    """The `rich_text.Writer` of markdown, for one report; `link` makes a turn's id a link to it. `quotes` are the
-    tags of what was looked up in the context files; quotation marks take their place."""
+    """The `rich_text.Writer` of markdown, for one report; `link` makes a turn's id a link to it, by a text if one is
+    given. `quotes` are the tags of what was looked up in the context files; quotation marks take their place."""
 
-    def __init__(self, link: Callable[[str], str], quotes: Sequence[str] = ()):
+    def __init__(self, link: Callable[..., str], quotes: Sequence[str] = ()):
         self._link, self._quotes = link, quotes
 
     def speech(self, text: str) -> Markup:
@@ -203,7 +204,7 @@ class MarkdownWriter:
                 plain = sanitize.plain_letters(with_quotation_marks(span.text, self._quotes))
                 return markup.escaped(sanitize.quoted(plain))
             case "turn":
-                return self._link(span.text)
+                return self._link(span.target, span.text) if span.target else self._link(span.text)
             case "address":
                 return markup.address(span.text)
             case "cited":
@@ -233,14 +234,19 @@ class MarkdownWriter:
     def passages(self, section: Section) -> Markup:
         blocks: list[str] = []
         for passage in section.passages:
-            blocks += [f"**{markup.escaped(passage.title)}:**"] if passage.title else []
+            title = f"**{markup.escaped(passage.title)}:**" if passage.title else ""
+            sentences = [*map(self.line, passage.sentences)]
+            if title and sentences and not (passage.table or passage.items):
+                title, sentences[0] = "", Markup(f"{title} {sentences[0]}")
+            blocks += [title] if title else []
             blocks += [self.table(passage.table)] if passage.table else []
-            blocks += [self.items(passage.items)] if passage.items else []
-            blocks += map(self.line, passage.sentences)
+            blocks += [self.items(passage.items, numbered=passage.is_numbered)] if passage.items else []
+            blocks += sentences
         return Markup("\n\n".join(blocks))
 
-    def items(self, phrases: Iterable[Phrase]) -> Markup:
-        return Markup("\n".join(f"- {self.line(item)}" for item in phrases))
+    def items(self, phrases: Iterable[Phrase], *, numbered: bool = False) -> Markup:
+        lines = enumerate(map(self.line, phrases), start=1)
+        return Markup("\n".join(f"{f'{n}.' if numbered else '-'} {line}" for n, line in lines))
 
     def field_items(self, parts: Iterable[FieldPart]) -> list[Markup]:
         lines = []

@@ -327,17 +327,30 @@ def reports_beside(report: str) -> list[str]:
     HTML file with such a name is listed whatever it holds, since people may take it for a report. A JSON file is listed
     only if it was a report, since it may be an answers file."""
     stem = os.path.splitext(report)[0]
-    paths = [(f"{stem}{suffix}", file_type) for suffix, file_type in FILE_TYPES.items()]
-    return [path for path, file_type in paths if os.path.lexists(path) and (file_type.around or is_report(path))]
+    existing = [path for path in (f"{stem}{suffix}" for suffix in FILE_TYPES) if os.path.lexists(path)]
+    return [
+        path for path in existing if FILE_TYPES[os.path.splitext(path)[1]].around is not None or _was_a_report(path)
+    ]
+
+
+def _was_a_report(path: str) -> bool:
+    try:
+        return _has_prefix(path)
+    except OSError:
+        return True
 
 
 def is_report(path: str) -> bool:
     """Whether a file has the suffix of a report and begins like one; False for one that can't be read."""
-    file_type = FILE_TYPES.get(os.path.splitext(path)[1])
     try:
-        return file_type is not None and read_regular(path, follow=True).startswith(file_type.prefixes)
+        return os.path.splitext(path)[1] in FILE_TYPES and _has_prefix(path)
     except (OSError, ValueError):
         return False
+
+
+def _has_prefix(path: str) -> bool:
+    """Whether a file begins as reports with its suffix do. Raises OSError if it can't be read."""
+    return read_regular(path, follow=True).startswith(FILE_TYPES[os.path.splitext(path)[1]].prefixes)
 
 
 def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:

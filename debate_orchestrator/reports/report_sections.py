@@ -30,6 +30,7 @@ from debate_orchestrator.reports.rich_text import (
     inline_markdown,
     join,
     name_or_quotation,
+    named_turn,
     phrase,
     quotation,
     strong,
@@ -44,21 +45,8 @@ from debate_orchestrator.util.sanitize import quoted, sanitize
 _MAX_FILE_LENGTH = 8_000
 """Characters of a context file that a report shows."""
 BEFORE, AFTER = "Before round 1", "After the last round"
-_FIELDS_WITH_OWN_PLACE = {
-    "scores",
-    "strongest",
-    "weakest",
-    "winner",
-    "justification",
-    "feedback",
-    "unsupported_claims",
-    "convergence",
-    "conceded",
-    "label",
-    "score",
-    "probability",
-    "faults",
-}
+_FIELDS_WITH_OWN_PLACE = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "faults"}
+_FIELDS_WITH_OWN_PLACE |= {"unsupported_claims", "convergence", "conceded", "label", "score", "probability"}
 """Fields of a ballot that have their own place on it, or, as `faults`, in a section of their own."""
 _SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
 _SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
@@ -91,10 +79,10 @@ def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
         "quote_results": lambda turn: writer.items(quote_results(turn.quotes)),
         "cited": lambda turn: writer.line(citations.cited_pages(turn.pages)),
     }
-    return values if report.transcript_only else values | _decision_values(report, fields)
+    return values if report.transcript_only else values | _decision_values(report, fields, writer)
 
 
-def _decision_values(report: ReportModel, fields: FieldText) -> dict[str, Any]:
+def _decision_values(report: ReportModel, fields: FieldText, writer: Writer) -> dict[str, Any]:
     """The values for what a bare transcript does not have: the decision, and how it was judged."""
     shown_claims, more_claims = verdict_text.open_claims(report)
     return {
@@ -107,7 +95,7 @@ def _decision_values(report: ReportModel, fields: FieldText) -> dict[str, Any]:
         "outcome": verdict_text.outcome(report),
         "strength": list(verdict_text.strength_sentences(report)),
         "reasons": list(verdict_text.reasons(report)),
-        "turn_links": turn_links,
+        "turn_links": lambda turns: writer.line(turn_links(turns, report.turn_places)),
         "open_claims": shown_claims,
         "more_claims": more_claims,
         "weaknesses": list(verdict_text.weaknesses(report)),
@@ -159,13 +147,17 @@ def _ballot_parts(report: ReportModel, turn: TurnReport, what: str) -> Iterator[
 
 
 def _points_table(report: ReportModel, turn: TurnReport) -> PhraseTable:
-    """The points that a ballot gives, a row for each criterion."""
+    """The points that a ballot gives, a row for each criterion, and what they come to."""
     points = (turn.fields or {})["scores"]
     headers = (phrase("Criterion"), *(inline_markdown(report.seats[side]) for side in report.names))
-    rows = (
+    rows: list[tuple[Phrase, ...]] = [
         (inline_markdown(title), *(phrase(f"{points[side][name]:g}") for side in report.names))
         for name, title in report.format.criteria.items()
-    )
+    ]
+    scores = turn.parsed_ballot.scores if turn.parsed_ballot else {}
+    if scores:
+        computed = [decimals(scores[side]) if side in scores else "" for side in report.names]
+        rows.append((strong("Score, computed"), *map(strong, computed)))
     return PhraseTable(headers, tuple(rows))
 
 
@@ -222,23 +214,29 @@ def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Sec
 
 
 def _behind(report: ReportModel, brief: DecisionBriefReport) -> Iterator[Passage]:
-    yield Passage("Who argued better is another question", sentences=[escaped(verdict_text.result_line(report))])
-    yield Passage("What the debate changed, in the rapporteur's words", sentences=[inline_markdown(brief.changed)])
+    better = escaped(verdict_text.result_line(report))
+    yield Passage("Who argued better is another question", sentences=[better], id="h-verdict-why")
+    if brief.changed:
+        advice = named_turn(brief.advice, "the advice before the debate") if brief.advice in report.turn_places else ()
+        before = [phrase("Compare ", advice, ".")] if advice else []
+        said = [inline_markdown(brief.changed), *before]
+        yield Passage("What the debate changed, in the rapporteur's words", sentences=said, id="h-changed")
     found = [(problem, problem in brief.unfixed_problems) for problem in brief.problems]
     how = {True: "Left standing although it was sent back: ", False: "Found by the program: "}
     problems = [phrase(how[is_unfixed], escaped(problem)) for problem, is_unfixed in found]
-    yield Passage("What the program found wrong with the brief", items=problems)
+    yield Passage("What the program found wrong with the brief", items=problems, id="h-findings")
     if brief.found_by_check:
         *_, outcome = decision_brief.check_sentences(brief)
-        unchecked = " What of them still stands was not checked." if brief.rewritten else ""
-        yield Passage("What its check found", items=[*map(escaped, brief.found_by_check)])
-        yield Passage(sentences=[phrase(outcome, unchecked)])
-    yield Passage("What the debate made of each reason", items=[_fate(report, reason) for reason in brief.why])
+        id = "" if problems else "h-findings"
+        yield Passage("What the check of the brief found", sentences=[phrase(outcome)], id=id)
+        yield Passage(items=[*map(escaped, brief.found_by_check)])
+    fates = [_fate(report, reason) for reason in brief.why]
+    yield Passage("What the debate made of each reason", items=fates, is_numbered=True)
 
 
 def _fate(report: ReportModel, reason: ConsiderationReport) -> Phrase:
     name = phrase(quotation(reason.heading), ": ") if reason.heading else ()
-    turns = phrase(" (", turn_links(reason.turns), ")") if reason.turns else ()
+    turns = phrase(" (", turn_links(reason.turns, report.turn_places), ")") if reason.turns else ()
     return phrase(name, decision_brief.mark_text(reason, report.dissent or ()), turns, ".")
 
 

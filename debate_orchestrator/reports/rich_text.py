@@ -26,7 +26,8 @@ class Span(NamedTuple):
     kind: Kind = "report"
     """`report`: the report's own words. Of others: `escaped` is shown character for character; `inline_markdown` keeps
     code, links and struck words. Both fill a line, or the rest of one after a title; where the report has more to say
-    on that line, others' words are `quoted`. `turn` is the id of a turn that is linked, `address` one that shows all of
+    on that line, others' words are `quoted`. `turn` is the id of a turn that is linked, or a
+    name for the one that is its target, `address` one that shows all of
     itself, `cited` the title of a page that is linked, in quotation marks too, `issue` the id of an issue."""
     strong: bool = False
     target: str = ""
@@ -97,8 +98,20 @@ def turn(turn_id: str) -> Phrase:
     return (Span(turn_id, "turn"),)
 
 
-def turn_links(turn_ids: Iterable[str]) -> Phrase:
-    return join(", ", map(turn, turn_ids))
+def named_turn(turn_id: str, name: str) -> Phrase:
+    """A link to a turn by another name than its own."""
+    return (Span(name, "turn", target=turn_id),)
+
+
+def turn_links(turn_ids: Iterable[str], places: Mapping[str, tuple[int, str]]) -> Phrase:
+    """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`. `places` are the round of each turn
+    and its name there."""
+    rounds: dict[int, list[Phrase]] = {}
+    for turn_id in dict.fromkeys(turn_ids):
+        round, name = places.get(turn_id, (0, turn_id))
+        rounds.setdefault(round, []).append(named_turn(turn_id, name))
+    groups = [(f"round {round}: " if round else "", links) for round, links in sorted(rounds.items())]
+    return join("; ", [phrase(name, join(", ", links)) for name, links in groups])
 
 
 def address(url: str) -> Phrase:
@@ -122,6 +135,10 @@ class Passage(NamedTuple):
     items: Sequence[Phrase] = ()
     sentences: Sequence[Phrase] = ()
     """A paragraph each."""
+    id: str = ""
+    """Of its heading on a page, for links to it."""
+    is_numbered: bool = False
+    """Whether its items are numbered."""
     has_long_cells: bool = False
     """Whether the cells of the table are too long for columns that are read side by side."""
 
@@ -308,8 +325,8 @@ class FieldText:
             case "turn":
                 return turn(str(value))
             case "choices" | "turns" if isinstance(value, list):
-                texts = map(str, value)
-                return turn_links(texts) if field.kind == "turns" else join(", ", map(escaped, texts))
+                as_phrase = turn if field.kind == "turns" else escaped
+                return join(", ", [as_phrase(str(item)) for item in value])
             case "object" if isinstance(value, Mapping):
                 return self.row(field.fields, value)
             case "list" if isinstance(value, list):
@@ -325,7 +342,7 @@ class Writer(Protocol):
     def block(self, parts: Iterable[FieldPart]) -> str:
         """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
 
-    def items(self, phrases: Iterable[Phrase]) -> str:
+    def items(self, phrases: Iterable[Phrase], *, numbered: bool = False) -> str:
         """Lines as a list."""
 
     def passages(self, section: Section) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, OUTCOMES, TIE
 from debate_orchestrator.core.positions import affirms, denies
 from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
@@ -30,9 +30,11 @@ from debate_orchestrator.util.errors import join_names
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
 _REMARKS: dict[VerdictRemark, str] = {
-    "winner is behind on points": wording.WINNER_BEHIND,
-    "scores are equal": "The totals are equal: the votes alone decide.",
-    "tie declared on unequal scores": "It is a tie although the totals differ: the votes decide, and both stand.",
+    "winner is behind on points": (
+        "The declared winner is behind on points: the declaration and the scores disagree, and both stand."
+    ),
+    "scores are equal": "The totals are equal: the declaration alone decides.",
+    "tie declared on unequal scores": "A tie was declared although the totals differ; both stand.",
     "strength differs from the judge's word": (
         "The scores give {strength}; a judge's own word for the strength is {words}."
     ),
@@ -44,8 +46,20 @@ _REMARKS: dict[VerdictRemark, str] = {
     ),
     "judges disagree": "The judges do not agree on the winner.",
 }
+_UNDECLARED: dict[VerdictRemark, str] = {
+    "tie declared on unequal scores": "The votes are equal and the totals are not; by rule the votes decide.",
+    "winner is behind on points": "The winner has more votes and fewer points; by rule the votes decide.",
+    "scores are equal": "The totals are equal: the votes alone decide.",
+}
+"""The same where no judge declared the winner: it follows from scores, or is a tie of votes for either side."""
+_BY_SWING: dict[VerdictRemark, str] = {
+    **_UNDECLARED,
+    "tie declared on unequal scores": "The totals differ; by rule the votes gained decide, and they make a tie.",
+    "winner is behind on points": "The winner gained more votes and has fewer points; by rule the votes gained decide.",
+}
+"""The same where the side that gained more votes wins."""
 _NO_WINNER = {
-    TIE: "Neither side argued better by the judges' votes",
+    TIE: "The judges saw neither side argue better",
     CONSENSUS: "The debate ended in consensus, so neither side won",
     NO_DECISION: "The judges came to no decision on who argued better",
     None: "There is no verdict on who argued better",
@@ -109,10 +123,16 @@ def who_argued_better(report: ReportModel) -> str:
     if verdict is None or verdict.winner not in report.names:
         if verdict and report.unopposed:
             return f"The debate ended in consensus, on the position of {report.names[report.unopposed]}"
+        if verdict and _is_tie_of_votes(report, verdict):
+            return f"As many judges voted for {' as for '.join(report.names.values())}"
+        if verdict and verdict.winner == TIE and report.judging.decided_by_swing:
+            return "Neither side won by the votes that the debate gained"
         return _NO_WINNER[verdict.winner if verdict else None]
     name, firmly = report.names[verdict.winner], f" ({verdict.strength})" if verdict.strength else ""
     if verdict.winner_is_behind:
-        return f"{name} won by the judges' votes{firmly}, though behind on points"
+        how = "was declared the winner" if _is_declared(report, verdict) else "won by the judges' votes"
+        how = "gained more votes" if report.judging.decided_by_swing else how
+        return f"{name} {how}{firmly}, though behind on points"
     return f"{name} argued better{firmly}"
 
 
@@ -134,15 +154,29 @@ def concession(report: ReportModel) -> Phrase:
     return conceded
 
 
+def _is_tie_of_votes(report: ReportModel, verdict: VerdictReport) -> bool:
+    """Whether there is a tie since as many judges voted for one side as for the other."""
+    voted_for_sides = any(outcome not in OUTCOMES for outcome in verdict.vote_counts)
+    return verdict.winner == TIE and voted_for_sides and not report.judging.decided_by_swing
+
+
+def _is_declared(report: ReportModel, verdict: VerdictReport) -> bool:
+    return "winner" in report.judging.final_fields and not _is_tie_of_votes(report, verdict)
+
+
 def remarks(report: ReportModel) -> list[str]:
     """Notes on how the declarations and the numbers go together."""
     if report.verdict is None or report.judging.labelled:
         return []
+    is_declared = _is_declared(report, report.verdict)
+    changed_texts = _BY_SWING if report.judging.decided_by_swing else {} if is_declared else _UNDECLARED
+    texts = {**_REMARKS, **changed_texts}
     strength = report.verdict.strength
     strengths = [turn.fields.get("strength") for turn in report.turns if turn.kind == "ballot" and turn.fields]
     words = " or ".join(dict.fromkeys(word for word in strengths if word not in (None, strength)))
-    known = [_REMARKS[remark] for remark in report.verdict.remarks if remark in _REMARKS]
-    return [text.format(strength=strength, words=words) for text in known]
+    return [
+        texts[remark].format(strength=strength, words=words) for remark in report.verdict.remarks if remark in texts
+    ]
 
 
 def strength_rule(report: ReportModel) -> str:
@@ -150,9 +184,11 @@ def strength_rule(report: ReportModel) -> str:
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.has_scores:
         return ""
-    apart = f"the totals differ by {percent(verdict.gap)} of the larger one. " if verdict.gap is not None else ""
+    whose = ", and the lead is the loser's" if verdict.winner_is_behind else ""
+    apart = f"the totals differ by {percent(verdict.gap)} of the larger one{whose}. " if verdict.gap is not None else ""
     strength = (
-        f"How the strength is worked out: {apart}Decisive is a lead of over 20%, consensus is declared or conceded, "
+        f"How the strength is worked out: {apart}Decisive is a winner's lead of over 20%, consensus is declared or "
+        "conceded, "
         f"narrow is everything else.{' A tie has none.' if verdict.winner == TIE else ''}"
     )
     weights = ", by their weights" if len(set(judging.weights.values())) > 1 else ""

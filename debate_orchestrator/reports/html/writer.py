@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import layout
-from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Section, Span
+from debate_orchestrator.reports.rich_text import FieldPart, Passage, Phrase, PhraseTable, Section, Span
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -47,7 +47,7 @@ class HtmlWriter:
     def _span(self, span: Span) -> Markup:
         match span.kind:
             case "turn":
-                return self.turn(span.text)
+                return self.link_to(span.target, span.text) if span.target else self.turn(span.text)
             case "address":
                 return self._page(span.text, span.text)
             case "cited":
@@ -78,27 +78,16 @@ class HtmlWriter:
         attribute = Markup(' class="whole"') if title == url else ""
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
 
-    def turn(self, turn_id: str, *, within: bool = False) -> Markup:
-        """A link to a turn: `round 1, opening A`; without its round if the text has it already."""
+    def turn(self, turn_id: str) -> Markup:
+        """A link to a turn: `round 1, opening A`."""
         round, name = self._places.get(turn_id, (0, turn_id))
-        return self.link_to(turn_id, escape(f"round {round}, {name}" if round and not within else name))
+        return self.link_to(turn_id, escape(f"round {round}, {name}" if round else name))
 
     def link_to(self, turn_id: str, text: str) -> Markup:
         """Words that lead to a turn, if it is on the page."""
         if turn_id not in self._places:
             return escape(text)
         return Markup('<a href="#{}">{}</a>').format(anchor(turn_id), text)
-
-    def turns(self, turn_ids: Sequence[str]) -> Markup:
-        """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
-        anchors = []
-        for round, ids in groupby(sorted(turn_ids, key=self._round), key=self._round):
-            links = Markup(", ").join(self.turn(turn_id, within=True) for turn_id in dict.fromkeys(ids))
-            anchors.append(Markup("round {}: {}").format(round, links) if round else links)
-        return Markup("; ").join(anchors)
-
-    def _round(self, turn_id: str) -> int:
-        return self._places.get(turn_id, (0, ""))[0]
 
     def table(self, table: PhraseTable, caption: str, *, unseen: bool = False) -> Markup:
         """A table that scrolls by itself if it is too wide. Its first column names the rows."""
@@ -150,21 +139,26 @@ class HtmlWriter:
         return title + (self.items(part.items) if part.kind == "list" else self.line(part.phrase))
 
     def passages(self, section: Section) -> Markup:
+        return Markup("\n").join(self.passage(passage, section.title) for passage in section.passages)
+
+    def passage(self, passage: Passage, section_title: str) -> Markup:
+        """A part of the section that has this title."""
         blocks: list[Markup] = []
-        for passage in section.passages:
-            has_caption = passage.table and not passage.has_long_cells
-            blocks += [Markup("<h3>{}</h3>").format(passage.title)] if passage.title and not has_caption else []
-            if passage.table and has_caption:
-                blocks.append(self.table(passage.table, passage.title or section.title, unseen=not passage.title))
-            elif passage.table:
-                blocks.append(self.cards(passage.table))
-            blocks += [self.items(passage.items)] if passage.items else []
-            blocks += [Markup("<p>{}</p>").format(self.line(sentence)) for sentence in passage.sentences]
+        has_caption = passage.table and not passage.has_long_cells
+        if passage.title and not has_caption:
+            attribute = Markup(' id="{}"').format(passage.id) if passage.id else ""
+            blocks.append(Markup("<h3{}>{}</h3>").format(attribute, passage.title))
+        if passage.table and has_caption:
+            blocks.append(self.table(passage.table, passage.title or section_title, unseen=not passage.title))
+        elif passage.table:
+            blocks.append(self.cards(passage.table))
+        blocks += [self.items(passage.items, numbered=passage.is_numbered)] if passage.items else []
+        blocks += [Markup("<p>{}</p>").format(self.line(sentence)) for sentence in passage.sentences]
         return Markup("\n").join(blocks)
 
-    def items(self, phrases: Iterable[Phrase]) -> Markup:
+    def items(self, phrases: Iterable[Phrase], *, numbered: bool = False) -> Markup:
         markup = Markup().join(Markup("<li>{}</li>").format(self.line(item)) for item in phrases)
-        return Markup("<ul>{}</ul>").format(markup)
+        return Markup('<ol class="points">{}</ol>' if numbered else "<ul>{}</ul>").format(markup)
 
 
 REL = "nofollow noopener noreferrer"
