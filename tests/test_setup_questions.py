@@ -390,3 +390,15 @@ class TestTheSame:
         state = said(setup_questions, SetupState(), *TO_POSITIONS, ("positions", "auto"))
         with pytest.raises(BadSettings, match="two positions that differ"):
             setup_questions.with_proposal(state, "positions", PAIR | {"b": PAIR["a"]})
+
+
+def test_what_a_file_is_refused_for_is_what_it_says(setup_questions: SetupQuestions) -> None:
+    """Positions that can't be are quoted as they were written, without what is still to be asked for. A topic that was
+    left empty is asked for."""
+    for positions in ({"a": 5}, {"c": "x"}, {"a": "x", "c": "y"}):
+        with pytest.raises(BadSettings) as refusal:
+            setup_questions.with_checked_answers(SetupState(answers={"positions": positions}))
+        assert refusal.value.problems[0].startswith(f"positions: {positions} is not auto, or a mapping")
+
+    assert setup_questions.with_checked_answers(SetupState(answers={"topic": ""})).answers == {}
+    assert setup_questions.with_checked_answers(SetupState(answers={"positions": {"a": "x"}})).answers

@@ -8,12 +8,12 @@ import re
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import split_hint
+from debate_orchestrator.util.errors import short_repr, split_hint
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact, redact_json
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
@@ -156,11 +156,20 @@ def print_problems(problems: Iterable[str]) -> None:
     locations = getattr(_verb.arguments, "answer_locations", {})
     for problem in problems:
         sentence, hint = split_hint(str(problem))
-        if location := locations.get(re.split("[:. ]", sentence)[0].strip("'")):
+        if location := _location(sentence, locations):
             sentence = f"{location}: {sentence}"
         else:
+            sentence = sentence.replace(", or null for", ", or none for")
             hint = re.sub(r"`([\w.]+)(?:: ([^`]*))?`", _as_flag, hint)
         print_status(one_line(f"debate: {sentence}{hint}"))
+
+
+def _location(sentence: str, locations: Mapping[str, str]) -> str:
+    """The place of the key of the answers file that a sentence is about; empty if it is about none."""
+    for key, location in locations.items():
+        if sentence.startswith((f"{key}:", f"{key}.", f"{short_repr(key)} is not a key")):
+            return location
+    return ""
 
 
 @contextmanager

@@ -170,8 +170,14 @@ def _check_all_known(parser: argparse.ArgumentParser, rest: list[str]) -> None:
     if unknown:
         parser.error("; ".join(f"unknown flag {word}{_suggestion(word.partition('=')[0], names)}" for word in unknown))
     if rest:
+        hint = f"; a name is given as --name {rest[0]}" if "--name" in names else ""
         text = next((action.dest for action in parser._actions if action.dest in _TEXTS), "")
-        hint = f". Put the {_TEXTS[text]} in quotation marks" if text and not _is_topic(rest[0]) else ""
+        if text and not _is_topic(rest[0]):
+            hint = f". Put the {_TEXTS[text]} in quotation marks"
+        elif text == "question":
+            hint = "; a seat is named as --to a"
+        elif os.path.isdir(rest[0]):
+            hint = "; to work in that folder, change into it first"
         parser.error(f"{rest[0]} is one argument too many{hint}")
 
 

@@ -144,7 +144,8 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
         and isinstance(value_given, str)
         and not isinstance(value := from_text(name, bare := value_given.strip("$ ")), str | list)
     ):
-        quotes, text = ", without quotes" if bare == value_given else "", str(value).lower().removesuffix(".0")
+        quotes = ", without quotes" if bare == value_given and value is not None else ""
+        text = "null" if value is None else str(value).lower().removesuffix(".0")
         return "" if _problems_of(name, value, format) else f"`{name}: {text}`{quotes}"
     if name == ISSUES and isinstance(value_given, str):
         return f"{name}: {[value_given]}"

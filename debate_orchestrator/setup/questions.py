@@ -238,9 +238,12 @@ class SetupQuestions:
         answered = {
             key: value for key, value in state.answers.items() if value is not None or key not in (*keys, "cast")
         }
+        if answered.get("topic") == "":
+            del answered["topic"]
         to_check = {"insist": True, **answered}  # what is missing is still to be asked for
-        if isinstance(positions := answered.get("positions"), dict):
-            to_check["positions"] = {side: f"({side})" for side in self.format.sides} | positions
+        positions, sides = answered.get("positions"), self.format.sides
+        if isinstance(positions, dict) and positions.keys() < {*sides} and {*map(type, positions.values())} <= {str}:
+            to_check["positions"] = {side: f"({side})" for side in sides} | positions
         answers.judging_settings(to_check, self.format, MAX_JUDGES)
         if isinstance(answered.get("context"), str):
             answered["context"] = [answered["context"]]
