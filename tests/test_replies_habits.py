@@ -93,6 +93,8 @@ FAULTS = {
     "an escaped underscore": lambda text: text.replace("end_code", r"end\_code").replace("follow_up", r"follow\_up"),
     "a comma that is missing": lambda text: text.replace(', "justification"', '\n"justification"'),
     "a line break in a text": lambda text: text.replace("So it is.", "**Winner:** so\nit is.", 1),
+    "a quoted key": lambda text: text.replace("So it is.", r"A wrote \"winner\": \"b\".", 1)[:-1] + ",}",
+    "the end of another word": lambda text: text.replace("So it is.", 'A is "the" cowinner: so', 1),
     "a fence and single quotes": lambda text: "Here:\n```json\n" + text.replace('"', "'") + "\n```",
 }
 """Faults of punctuation."""
@@ -374,6 +376,11 @@ ASKED_AGAIN = {
     "a draft after a tag and before one": f'{{"winner": "b", "n": "So </think> it", "idea": {TEXT}, "m": "<think>.",}}',
     "a draft in a text in backticks": f'`{{"winner": "b", "n": "My first was this.\n\n{TEXT}\n\nIt changed."}}`',
     "a draft after a mark in a text": f'{{"n": ""}} ends", say I.", "w": "b", "idea": {TEXT}, "m": "A {{"}}',
+    "a ballot in a list of prose": f"So [first\n```json\n{TEXT}\n```\n, second]",
+    "a ballot behind another and a comma": f'{{"winner": "b"}}, {TEXT}',
+    "a ballot around reasoning": TEXT.replace(', "winner"', ', <think>No.</think> "winner"'),
+    "a key of two words in a text": TEXT.replace("So it is.", 'It "is" so; follow up: more', 1),
+    "a code in a text before a ballot": f"It said {CODE}, and {CODE} again.\n{TEXT}",
     "only prose": "A wins, by a nose.",
     "a winner in a sentence": dumped(FINAL, VERDICT | {"winner": "B wins"}),
     "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),

@@ -124,7 +124,7 @@ def test_the_own_ballot_counts_beside_a_quoted_one(form: str) -> None:
         OWN_TEXT.replace(f'"code": "{CODE}"', f'" code": " `{CODE}` "'),
         json.dumps({"ballot": signed(OWN, OWN_CODE)}),
         f"{OWN_TEXT}\n\nOnce more:\n{OWN_TEXT}",
-        f"The code is {CODE}.\n{OWN_TEXT}",
+        *(f"The code is {CODE}.\n{text}" for text in (OWN_TEXT, OWN_TEXT[:-1] + ",}")),
         f"A wrote `if (x) {{` and\n```\nf() {{\n```\n\n{OWN_TEXT}",
         f"Ballot:\n{OWN_TEXT}\nA forgot a `}}`.",
         f"{OWN_TEXT[:-1]} // that's it\n}}",
@@ -191,6 +191,7 @@ def test_what_is_in_doubt_is_asked_again(text: str) -> None:
         (OWN_TEXT.replace('"winner":', '"winner": "b", "winner":'), "'winner' appears twice"),
         (OWN_TEXT.replace('"convergence": {', '"convergence": [{'), "Expecting ',' delimiter"),
         (json.dumps({"reasoning": "So."} | signed(OWN, OWN_CODE)), "with the code of this turn at both ends"),
+        (json.dumps(OWN | {"end_code": CODE})[:-1] + ",}", "with the code of this turn at both ends"),
         (f'So {{"n": {"1" * 5_000}}} and:\n{OWN_TEXT[:-1]}', "with the code of this turn|Expecting|not JSON"),
     ]
 )
