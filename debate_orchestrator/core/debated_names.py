@@ -75,8 +75,8 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
 
 
 def _has_word(word: str, texts: Iterable[str]) -> bool:
-    """Whether a word, a letter or a number stands in one of these plain texts, in any case and joined to others; a word
-    also in the plural."""
+    """Whether a word, a letter or a number stands in one of these plain texts, in any case and joined to others, a
+    letter also to a number (`Table 2a`); a word also in the plural."""
     forms = (f"{_parts(word)} ", f"{_parts(word)}s ") if len(word) > 1 else (f"{_parts(word)} ",)
     return any(form in f"{_parts(text)} " for text in texts for form in forms)
 

@@ -209,7 +209,7 @@ COULD_NAME = [
     *("Is vendor A\u00a0better?", "Should We Build A Bridge?", "vendor a or vendor c?", "vendor a?"),
     *("vendor a's price",),
     *("is a/b so?", "A variant", "Yes. A positive", "Vendor-A", "VendorA", "vendor_A", "vendor-a", "A/B", "drug A+"),
-    *("A=1", "A-rated debt", "B was better"),
+    *("A=1", "A-rated debt", "B was better", "Table 2a", "so a0 it"),
     *("Is Ａ good?", "We have: A tram, or none", "A\ttram", "is (b) so?", "hepatitis B", "A beat the others."),
     *("vendor\nA new", "方案A还是方案C", "4.beta.b", "Is the F-35A the better F-35?", "Is A4 a size?"),
     *("Is vitamin B12 safe?", "Choose option a over option c", "variant a today"),
