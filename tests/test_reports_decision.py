@@ -402,7 +402,10 @@ def test_a_debate_that_swing_decides_is_told_by_swing() -> None:
         said |= {f"_final_verdict_judge_{n}": final("a") for n in (1, 2)}
         said |= {f"_start_blind_judge_{n}": vote for n in (1, 2)}
         opened, *others = play_events(script_of(**said), rounds=1, cast=cast, blind=True)
-        model = build_report(entries([opened.model_copy(update={"format": by_swing}), *others]))
+        happened = [opened.model_copy(update={"format": by_swing}), *others]
+        model = build_report(entries(happened))
+        on_screen = wording.decision_line(fold(happened))
+        assert ("The winner is behind on points: votes decide, not points." in on_screen) == (before == "b")
         assert who_argued_better(model).startswith(told[0])
         assert remarks(model)[0].startswith(told[1])
 

@@ -50,7 +50,7 @@ class VoteScales(FrozenModel):
 
 
 ISSUES_CHANGED = "The user changed the list of issues before round 1."
-WINNER_BEHIND = "The winner is behind on points: the judges' votes decide."
+WINNER_BEHIND = "The winner is behind on points: votes decide, not points."
 """The sentence about such a winner on the screen."""
 
 
