@@ -229,7 +229,7 @@ def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
 
     assert estimate_debate(mixed).sentence() == "no calls; a person's turns cost nothing"
     assert {line.seat for line in estimate_debate(judged).costs.lines} == {"judge"}
-    assert estimate_debate(mixed, rehearsal=True).cost > 0.01
+    assert estimate_debate(mixed, prices_stand_ins=True).cost > 0.01
 
 
 @pytest.mark.parametrize("who", ["host", "replay:x.jsonl"])

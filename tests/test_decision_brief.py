@@ -405,7 +405,7 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     concession = f"Researcher B conceded the whole position in 1.opening.b. {stands}"
     ended = "Winner: Consensus. Researcher B conceded, so the position of Researcher A stands."
     assert ended in output["summary"] and "Winner: Consensus (" not in Path("r.md").read_text(encoding="utf-8")
-    assert "in consensus, on the position of Researcher A (Pro). Held" in _behind()
+    assert "in consensus, on the position of Researcher A (Pro). Same result" in _behind()
     page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')
     assert concession in _page_one().replace("\\", "") and concession in page[0]
     closest = "The recommendation comes closest to the position of Researcher B all the same."

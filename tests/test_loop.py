@@ -99,7 +99,7 @@ def test_a_panel_goes_on_without_one_judge(tmp_path: Path) -> None:
 
     result = tally.result(debate, 1)
     assert [event.absent for event in spoiled] == [False, False, False, True]
-    assert result is not None and result.ballots_counted == 2
+    assert result is not None and result.judges_present == 2
     assert debate.complete
 
 

@@ -224,7 +224,7 @@ PROBES_BY_NAME = {case.probe.name: case.probe for case in load() if case.probe}
 
 
 def ballot(a: float, b: float, winner: str) -> RoundResult:
-    return RoundResult(round=2, scores={"a": Fraction(str(a)), "b": Fraction(str(b))}, winner=winner, ballots_counted=1)
+    return RoundResult(round=2, scores={"a": Fraction(str(a)), "b": Fraction(str(b))}, winner=winner, judges_present=1)
 
 
 def card(*pairs: tuple[RoundResult | str, RoundResult | str], **judge: Any) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def test_a_mirrored_vote_is_told_twice() -> None:
     steady = {f"final.verdict.judge{end}": {"winner": "b" if end else "a"} for end in ("", ".mirrored")}
     text = report("question", steady, mirror=True, blind=True)
     assert "| Before | Judge | A (50%) | B (50%) | no | an abstention, since it changed |" in text
-    assert "Held with the sides swapped: 1 of 1 final vote." in text and "0 of 1 final vote changed" in text
+    assert "Unchanged with the sides swapped: 1 of 1 final vote." in text and "0 of 1 final vote changed" in text
     in_rounds = "1 of 1 final vote and 2 of 2 votes on rounds changed when the sides were swapped."
     assert in_rounds in adversarial(rounds=2, mirror=True)
 
@@ -96,7 +96,7 @@ def test_a_vote_of_two_models_is_reported() -> None:
         text = markdown.render(build_report(entries(made)))
         if len(turns) == 1:
             assert "| Judge | A (75%) | A (75%), by another model | \\- | A |" in text
-            assert "Held with the sides swapped" not in text
+            assert "Unchanged with the sides swapped" not in text
         else:
             assert "| Judge | A (75%) | A (75%) | yes | A |" in text
     differing = next(n for n, event in enumerate(made) if getattr(event, "turn_id", "") == "final.verdict.judge")

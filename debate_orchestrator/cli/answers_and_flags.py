@@ -42,7 +42,7 @@ from debate_orchestrator.setup.answers import (
 )
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_file, with_answers, with_progress
-from debate_orchestrator.storage.paths import REPORT, DebateFiles, files_like, free_report
+from debate_orchestrator.storage.paths import REPORT, DebateFiles, files_like, unused_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MAX_SIZE, error_text, name_of, parse_mapping, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, suggest
@@ -218,7 +218,7 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."
         print_status(f"{problem} If you trust it, use `debate open --trust`.")
         name = DEFAULT_FORMAT
-    return setup_questions(name, free_report())
+    return setup_questions(name, unused_report())
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, session: DebateSession) -> list[str]:

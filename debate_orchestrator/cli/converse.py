@@ -18,7 +18,7 @@ from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup.answers import AUTO
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupFile, SetupState, with_answers, with_progress, without_answers
-from debate_orchestrator.storage.paths import REHEARSED, DebateFiles, free_files, free_report
+from debate_orchestrator.storage.paths import REHEARSED, DebateFiles, unused_files, unused_report
 from debate_orchestrator.terminal import asking
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util import model_spec
@@ -62,12 +62,12 @@ def _converse(arguments: argparse.Namespace) -> int:
         files = DebateFiles.of_output(settings.output)
         if conversation.is_rehearsal:
             settings = as_rehearsal(settings, people=at_terminal(sys.stderr))
-            files = free_files(files.with_suffix(REHEARSED))
+            files = unused_files(files.with_suffix(REHEARSED))
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 
     permissions, asker = flags.permissions_of(arguments), asking.Asker(stream=sys.stdout)
-    questions = partial(setup_questions, default_output=free_report())
+    questions = partial(setup_questions, default_output=unused_report())
     models_future = in_daemon_thread(partial(find_models, permissions))
     conversation = SetupConversation(asker, questions, models_future, check, rehearse=arguments.rehearse)
     require_consent = partial(consent.require_consent_to_answers, trusted=False, ask=conversation.ask_consent)

@@ -17,7 +17,7 @@ from debate_orchestrator.cli.output import at_terminal, next_step, print_problem
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.storage.paths import REHEARSED, DebateFiles, free_files
+from debate_orchestrator.storage.paths import REHEARSED, DebateFiles, unused_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import and_joined, ignore
@@ -69,7 +69,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     files, real_settings = DebateFiles.named_by(settings.output), settings
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
         settings = start.as_rehearsal(settings, people=at_terminal(sys.stderr))
-        files = free_files(files.with_suffix(REHEARSED))
+        files = unused_files(files.with_suffix(REHEARSED))
     permissions = flags.permissions_of(arguments)
     more_problems = events_problems(settings.cast, arguments)
     start.check_settings(
@@ -92,7 +92,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
             print_status(f"Every brief is in {session.files.turns_folder}.")
         if code == 0 and rehearse:
             people = at_terminal(sys.stderr)
-            problems = [*questions, *start.real_problems(real_settings, people=people, permissions=permissions)]
+            problems = [*questions, *start.real_debate_problems(real_settings, people=people, permissions=permissions)]
             if not quiet:
                 next_step(
                     _real_debate(arguments, real_settings, "fix the problems listed below. Then " if problems else "")

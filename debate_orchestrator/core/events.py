@@ -356,7 +356,8 @@ class Rejected(JournaledModel):
     problems: Annotated[tuple[str, ...], FREE_TEXT]
     reply: Reply
     absent: bool = False
-    """Whether the judge counts as absent in this turn from here on."""
+    """Whether the debate goes on without this turn's reply. A judge is then absent; what a rapporteur or clerk had to
+    write is missing."""
     could_be_better: bool = Field(default=False, exclude_if=lambda value: not value)
     """Whether it could be used, and a better one is asked for, once."""
 
@@ -376,7 +377,7 @@ class Rejected(JournaledModel):
 
 
 class CallFailed(JournaledModel):
-    """A brief that was sent got no usable reply: what went wrong, and what came before it did."""
+    """A call brought no whole reply, or one that the program failed to read: what went wrong, and what came before."""
 
     kind: Literal["call_failed"] = "call_failed"
     turn_id: str

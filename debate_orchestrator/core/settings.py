@@ -164,7 +164,8 @@ class Settings(JournaledModel):
             format_default=lambda format: ISSUES in format.optional_phases,
         ),
     ] = False
-    """Whether the rapporteur draws it up; or the questions, the weightiest first."""
+    """True: the rapporteur draws up the list of issues. False: there is none. A list: the user's own issues, the
+    weightiest first."""
     brief: Annotated[_Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases)] = False
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False

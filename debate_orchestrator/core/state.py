@@ -230,7 +230,7 @@ def make_plan(opened: Opened) -> DebatePlan:
     judge_turns = {slot.id: _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
     voting_turn_ids: dict[int, tuple[str, ...]] = {}
     for slot in slots:
-        ids = tuple(turn_id for voter in judge_turns.get(slot.id, ()) for turn_id in voter.turns)
+        ids = tuple(turn_id for one in judge_turns.get(slot.id, ()) for turn_id in one.turns)
         if slot.round is not None and ids:
             voting_turn_ids[slot.round] = voting_turn_ids.get(slot.round, ()) + ids
     weights = {

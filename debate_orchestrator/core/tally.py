@@ -282,12 +282,12 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
     return score_totals(scored_results(debate), debate.format.sides)
 
 
-def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
+def criterion_means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
     left_out = {vote.turn_id for vote in _all_votes(debate) if vote.left_out}
     slots = [slot for slot in debate.plan.slots if slot.phase.enabled_by != PRE_DEBATE_VOTE]
-    for judge_turns in [voter for slot in slots for voter in debate.plan.judge_turns.get(slot.id, ())]:
+    for judge_turns in [one for slot in slots for one in debate.plan.judge_turns.get(slot.id, ())]:
         shape, turns = judge_turns.shape, judge_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]
         counts = len(judge_ballots) == len(turns) and turns[0] not in left_out
@@ -313,7 +313,8 @@ def _all_votes(debate: DebateState) -> list[Vote]:
 
 
 def results_of(debate: DebateState, ballot_ids: Container[str]) -> list[RoundResult]:
-    """The rounds by these ballots of one judge, given by their turns, in the terms of the sides as they are."""
+    """The round results that these ballots of one judge make. Ballots are named by their turns; mirrored ones are read
+    with the sides as they are."""
     results: list[RoundResult] = []
     for n in range(1, debate.rounds + 1):
         counted_votes = [

@@ -256,8 +256,8 @@ class RoundResult(FrozenModel):
     scores: dict[str, Fraction]
     """Empty if sides are not scored."""
     winner: str
-    ballots_counted: int
-    """Judges who are not absent."""
+    judges_present: int
+    """Judges who are not absent, also those who abstain."""
     label: str | None = None
     claim_score: Fraction | None = None
     """The mean of the numbers that its judges give a claim; None if they give none."""
@@ -352,7 +352,7 @@ def round_result(
         round=round,
         scores={side: mean([scores[side] for scores in scored]) for side in sides} if scored else {},
         winner=panel_winner(votes, sides, quorum, winner_of),
-        ballots_counted=sum(not vote.absent for vote in votes),
+        judges_present=sum(not vote.absent for vote in votes),
         label=plurality_label(votes),
         claim_score=mean(numbers) if numbers else None,
         by_stand_ins=all(vote.by_stand_in or vote.absent for vote in votes),

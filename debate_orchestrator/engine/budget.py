@@ -181,16 +181,16 @@ _PlannedCall = tuple[Turn, str, Usage]
 
 
 def estimate_debate(
-    opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: bool | None = None
+    opened: Opened, later_events: Iterable[Event] = (), *, prices_stand_ins: bool | None = None
 ) -> CostEstimate:
-    """The expected tokens, cost and time of the calls left, from the first event and those since then. With `rehearsal`
-    True a stand-in is priced as the model it stands for, with False it costs nothing; None is True if stand-ins have
-    every seat but the clerk's."""
-    if rehearsal is None:
-        rehearsal = model_spec.is_rehearsal(
+    """The expected tokens, cost and time of the calls left, from the first event and those since then. With
+    `prices_stand_ins` True a stand-in is priced as the model it stands for, with False it costs nothing; None is True
+    if stand-ins have every seat but the clerk's."""
+    if prices_stand_ins is None:
+        prices_stand_ins = model_spec.is_rehearsal(
             {seat: specs for seat, specs in opened.settings.cast.items() if seat != CLERK}
         )
-    debate = fold(map(_with_real_cast, [opened, *later_events]) if rehearsal else [opened, *later_events])
+    debate = fold(map(_with_real_cast, [opened, *later_events]) if prices_stand_ins else [opened, *later_events])
     seats_left = schedule.seats_left(debate)
     seated_specs = [spec for seat in debate.active_seats if seat in seats_left for spec in debate.cast[seat]]
     estimate = CostEstimate(

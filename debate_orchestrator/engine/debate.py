@@ -328,9 +328,9 @@ _MIN_ISSUE_WORDS = 3
 
 
 def floor_question(debate: DebateState, text: str, to: Sequence[str] = ()) -> QuestionAsked:
-    """A question to these seats, or to all that have turns left. Raises BadSettings for a text that is none, for a side
-    whose speeches are on record, and if a seat waits to hear it already. Whether the seats will hear it is checked when
-    it is recorded."""
+    """A question to these seats, or to all that have turns left. Raises BadSettings for a text that is no question, for
+    a side whose speeches are on record, and if a seat waits to hear it already. Whether the seats will hear it is
+    checked when it is recorded."""
     # If no seat will hear it, it is put to every seat, so that the error names each of them.
     seats = tuple(dict.fromkeys(to)) or schedule.seats_open_to_questions(debate) or debate.question_seats
     try:

@@ -208,7 +208,9 @@ class ProbeRun:
 
     def estimate(self) -> CostEstimate:
         """The estimate for the missing ballots. A stand-in counts as the judge it stands for."""
-        expected = [estimate_debate(*make_opened(task.case, task.judge), rehearsal=True) for task in self.pending()]
+        expected = [
+            estimate_debate(*make_opened(task.case, task.judge), prices_stand_ins=True) for task in self.pending()
+        ]
         return CostEstimate(
             costs=Costs(lines=tuple(line for estimated in expected for line in estimated.costs.lines)),
             unpriced_specs=tuple(dict.fromkeys(spec for estimated in expected for spec in estimated.unpriced_specs)),

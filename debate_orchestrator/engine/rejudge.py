@@ -45,7 +45,7 @@ from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import begins_like_one, read
 from debate_orchestrator.storage.journal_lines import Entry, stored_state
-from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, unused_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadJournal, BadSettings
@@ -436,7 +436,7 @@ def output_path(source: str) -> str:
     """The default path of the report of a re-judging: beside its source, under a name that is free."""
     stem = source.removesuffix(JOURNAL) if source.endswith(JOURNAL) else os.path.splitext(source)[0]
     stem = re.sub(r"\.judged(?:-\d+)?$", "", stem)
-    return free_files(DebateFiles.of_journal(f"{stem}.judged{JOURNAL}")).report
+    return unused_files(DebateFiles.of_journal(f"{stem}.judged{JOURNAL}")).report
 
 
 def panel_problems(judges: Sequence[str]) -> list[str]:

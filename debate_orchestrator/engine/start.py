@@ -74,7 +74,7 @@ def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[s
     return [problem] if problem else []
 
 
-def real_problems(settings: Settings, *, people: bool, permissions: Permissions) -> list[str]:
+def real_debate_problems(settings: Settings, *, people: bool, permissions: Permissions) -> list[str]:
     """The reasons that a debate can't be held though its rehearsal can. A missing key is none: it may come later."""
     cast = {seat: tuple(specs) for seat, specs in model_spec.unrehearsed_cast(settings.cast).items()}
     problems = cast_providers.cast_problems(cast) + people_problems(cast, people)

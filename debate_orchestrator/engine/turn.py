@@ -1,7 +1,7 @@
 """One turn, from its brief to its reply, with an event in the journal for the call and one for the reply.
 
 A reply that can't be used is kept, and the turn is asked again with its problems and that reply. If no usable one
-comes, the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
+comes, the debate stops, unless a judge is absent whose panel can decide without it. A call that brought no reply is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
 was billed, so each call has a `BriefSent` of its own.
 """

@@ -123,8 +123,8 @@ def brief(debate: DebateState, turn: Turn, rejected: Rejected | None = None, cod
         last = f"{last}\n\n{_render('shared/rejected-reply.md.j2', _rejected_values(debate, turn, rejected))}"
     if code is not None and values["schema"] is not None:
         keys = list(values["schema"]["properties"])
-        places = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
-        last = f"{last}\n\n{_render('shared/code.md.j2', places)}"
+        code_values = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
+        last = f"{last}\n\n{_render('shared/code.md.j2', code_values)}"
     messages.append(("user", last))
     return Brief(
         turn_id=turn.id,

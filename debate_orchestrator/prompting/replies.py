@@ -100,13 +100,13 @@ def parse_reply(
             _check_not_blank(debate, turn, speech)
             return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_outcome.concedes and turn.speaking)
         _check_size(turn, speech)
-        lines, letters = debate.format.reserved_lines, code.text if code else ""
-        if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply, letters):
+        lines, code_text = debate.format.reserved_lines, code.text if code else ""
+        if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply, code_text):
             return Declined(turn_id=turn.id, reply=reply)
         _check_not_blank(debate, turn, speech)
         if reply.spec != model_spec.HUMAN:
             _check_min_words(debate, turn, speech)
-        concedes = turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply, letters)
+        concedes = turn.speaking and speech_rules.has_reserved_line(debate, lines.concede, turn, reply, code_text)
         return Spoke(turn_id=turn.id, reply=reply, concedes=concedes)
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
@@ -130,7 +130,7 @@ def parse_reply(
 
 
 def rejected_event(turn: Turn, reply: Reply, error: BadReply, *, absent: bool = False) -> Rejected:
-    """The event that a reply makes that is refused with this error."""
+    """The event for a reply that is rejected with this error."""
     could_be_better = isinstance(error, ReplyCouldBeBetter)
     problems = tuple(error.problems)
     return Rejected(turn_id=turn.id, problems=problems, reply=reply, absent=absent, could_be_better=could_be_better)

@@ -60,8 +60,9 @@ class Messages(api.ApiModel):
         """Turn id to the digest of its brief and the reply that paused, whose continuation failed."""
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-        """The reply to one brief, as `Provider` says. One that pauses in a search is several requests. Where one that
-        continues it fails, the next call continues there: what came before is paid for, and on record with the error.
+        """The reply to one brief, as `Provider` says. A reply that pauses for a search takes several requests. If
+        one of them fails, the next call goes on from the last pause: what came before is paid for, and on record with
+        the error.
         """
         base, options = self._request(brief), options_of(brief, self.name)
         digest, before = self._paused.pop(brief.turn_id, ("", None))

@@ -164,8 +164,9 @@ class ReportModel(Part):
     """Turns after the last round that are neither a final vote nor a dissent record."""
     final_ballots: tuple[TurnReport, ...] = Field(exclude=True)
     """The final votes."""
-    counting_ballots: tuple[TurnReport, ...] = Field(exclude=True)
-    """The final votes that are valid and left in, on the debate as it was."""
+    valid_final_ballots: tuple[TurnReport, ...] = Field(exclude=True)
+    """The valid ones on the debate as it was, but for those of stand-ins that are left out. Not each decides: a judge
+    may abstain, or say something else on the mirrored debate."""
     dissent_record: TurnReport | None = Field(default=None, exclude=True)
     """The turn of the dissent record; null if there is none (yet)."""
     converged_again: str | None = Field(default=None, exclude=True)
@@ -267,7 +268,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         before=before,
         after=after,
         final_ballots=final_ballots,
-        counting_ballots=tuple(counting),
+        valid_final_ballots=tuple(counting),
         dissent_record=dissent_record,
         converged_again=debate.format.announcements.converged_again if tally.rounds_converged_again(debate) else None,
         turn_places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
@@ -379,7 +380,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         number=n,
         completed=tally.result(debate, n) is not None
         or (n not in debate.plan.voting_turn_ids and all(turn.round != n for turn in debate.due)),
-        ballots_counted=result.ballots_counted if result else None,
+        judges_present=result.judges_present if result else None,
         scores=result.scores if result else {},
         winner=result.winner if result else None,
         label=wording.label_by_quorum(result.label, votes, quorum) if result else None,
@@ -407,7 +408,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         flipped_votes=flipped,
         order_only=debate.mirror.order_only,
         decided_by_swing=format.decided_by == "swing",
-        means=tally.means(debate),
+        means=tally.criterion_means(debate),
         conflicts=conflicts_of_interest(debate),
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_asked_fields(debate, [slot for slot in slots if slot.after_rounds]),

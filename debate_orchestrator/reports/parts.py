@@ -72,7 +72,8 @@ class TurnReport(Part):
     mirrored: bool = False
     """Whether a judge saw the debate with the sides swapped."""
     counted: bool | None = None
-    """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
+    """Whether the vote of this ballot counts: all its ballots are valid and say the same, and it is no abstention. Null
+    for other turns."""
     left_out: bool = False
     """Whether it is a stand-in's ballot or dissent record that does not count."""
     parsed_ballot: ParsedBallot | None = Field(default=None, exclude=True)
@@ -139,8 +140,8 @@ class RoundReport(Part):
     """Counted from 1."""
     completed: bool
     """Whether it was judged or, where rounds are not judged one by one, is over."""
-    ballots_counted: int | None = None
-    """Judges that are not absent; null if it was not judged."""
+    judges_present: int | None = None
+    """Judges who are not absent, also those who abstain; null if it was not judged."""
     scores: dict[str, Number] = {}
     """Side to score: the mean over the judges, unrounded; empty if there are none."""
     winner: str | None = None

@@ -33,7 +33,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact, redact_json
 
 BLANK = "0" * 64
-"""In place of a report's checksum while that is taken."""
+"""Stands in place of a report's checksum while the checksum is computed."""
 _VERSION, _SHA = r"(?P<version>\d{1,4}\.\d{1,4}\.\d{1,4})", "[0-9a-f]{64}"
 _LINES, _SCHEMA_VERSION = r"(?P<lines>[1-9]\d{0,11})", r"(?P<schema_version>[1-9]\d{0,5})"
 SENTENCE = (

@@ -107,7 +107,7 @@ def result_line(report: ReportModel) -> str:
     if decision_brief is None:
         return ""
     mirrored_text = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_mirrored]
-    sentences = [who_argued_better(report), f"Held with sides swapped: {mirrored_text}"]
+    sentences = [who_argued_better(report), f"Same result with the sides swapped: {mirrored_text}"]
     if decision_brief.judges_for is not None:
         sentences.append("Judges for this result: {} of {}".format(*decision_brief.judges_for))
     if decision_brief.differs and decision_brief.sides_with:
@@ -327,7 +327,7 @@ def outcome(report: ReportModel) -> Phrase:
         return phrase("Neither position prevailed.")
     if verdict.winner == NO_DECISION:
         return phrase("Nothing was decided.")
-    positions = [(turn.fields or {}).get("converged_on") for turn in report.counting_ballots]
+    positions = [(turn.fields or {}).get("converged_on") for turn in report.valid_final_ballots]
     middle = next((text for text in positions if isinstance(text, str) and text.strip()), "")
     if report.conceded:
         conceded = concession(report)
@@ -381,7 +381,7 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
     pairs = [vote for vote in judging.votes if vote.is_pair]
     if pairs and verdict.winner != NO_DECISION:
         held = sum(vote.stable for vote in pairs)
-        yield f"Held with the sides swapped: {held} of {plural(len(pairs), 'final vote')}."
+        yield f"Unchanged with the sides swapped: {held} of {plural(len(pairs), 'final vote')}."
 
 
 def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
@@ -441,8 +441,8 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
     verdict = report.shown_verdict
     if verdict is None:
         return
-    is_panel = len(report.counting_ballots) > 1
-    for turn in report.counting_ballots:
+    is_panel = len(report.valid_final_ballots) > 1
+    for turn in report.valid_final_ballots:
         fields, name = turn.fields or {}, report.seats[turn.seat]
         strongest = fields.get("strongest_argument")
         if isinstance(strongest, dict) and not is_panel:

@@ -88,9 +88,9 @@ def make_settings(
     needed = set(format.active_seats(chosen_names)) - {RAPPORTEUR}  # who follows the others
     seat_problems: list[str] = []
     by_seat = cast_by_seat(values.get("cast"), format, chosen_names)
-    values["cast"] = _seat_models(by_seat, format, needed, default_model, seat_problems)
+    values["cast"] = _with_default_models(by_seat, format, needed, default_model, seat_problems)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
-        _seat_rapporteur(values, format)
+        _add_rapporteur(values, format)
     if isinstance(origins := values.get("origins") or {}, dict):
         origins = {key: origins.get(key, "file" if key in answers else "default") for key in SETTINGS_WITH_ORIGIN}
     values["origins"] = origins
@@ -175,7 +175,7 @@ def _unknown_key(key: object) -> str:
     return f"{short_repr(key)} is not a key of an answers file. {hint}"
 
 
-def _seat_models(
+def _with_default_models(
     cast: Any,
     format: Format,
     needed: Container[str],
@@ -221,8 +221,8 @@ def cast_by_seat(cast: Any, format: Format, optional_phases: Collection[str] = (
     return dict.fromkeys(seats_needed(format, optional_phases), cast) if isinstance(cast, str) else cast
 
 
-def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
-    """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person
+def _add_rapporteur(values: dict[str, Any], format: Format) -> None:
+    """Adds the first judge's model as rapporteur where one is needed and none is named; where that judge is a person
     or a stand-in, a side's model. If only a stand-in is left beside people, there are no issues and no brief. A
     rapporteur that has nothing to do is left out."""
     cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
@@ -360,6 +360,7 @@ def checked_sentence(key: str, text: str) -> str:
 
 
 def output_text(report: str, output: str) -> str:
-    """Where a report is written that a setting asks for; of a rehearsal, also where the real debate's will be."""
+    """The path of the report, as the setup shows it; in a rehearsal also the path that the real debate's report will
+    have."""
     real_report = DebateFiles.named_by(output).report
     return report if report == real_report else f"{report} (of the real debate: {real_report})"

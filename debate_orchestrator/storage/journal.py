@@ -263,8 +263,9 @@ class JournalWriter:
         the environment. With `queue_if_disk_full`, the line is kept in memory if the disk is full, and `wait_for_room`
         writes it. Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk
         does not take it; the journal is then as it was. Raises PermanentFailure if another program changed the file, or
-        the journal would be too long to be read, or may be with the reply of the call that is about to be made. So that
-        usable replies find room, a long journal keeps no words of those that are not, and no pages that don't fit."""
+        the journal would be too long to be read, or could become so with the reply of the call that is about to be
+        made. So that usable replies find room, a long journal keeps no words of those that are not, and no pages that
+        don't fit."""
         event = event.with_text(redactor())
         line, entry = make_line(event, self._clock(), self.entries)
         turns_under_way = self._turns_under_way_after(event)

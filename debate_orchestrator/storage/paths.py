@@ -105,15 +105,15 @@ class DebateFiles(NamedTuple):
         return cls(f"{stem}.md", f"{stem}{JOURNAL}", *folders, f"{stem}.html")
 
 
-def free_files(files: DebateFiles) -> DebateFiles:
+def unused_files(files: DebateFiles) -> DebateFiles:
     """These files, or the first with a number in their names, of which none is there."""
     numbered = (files.with_suffix(f"-{n}") for n in itertools.count(2))
     return next(free for free in itertools.chain([files], numbered) if not any(map(os.path.lexists, free)))
 
 
-def free_report() -> str:
+def unused_report() -> str:
     """A report's name that no debate of the working directory has: `debate-report.md`, or with a number."""
-    return free_files(DebateFiles.named_by(REPORT)).report
+    return unused_files(DebateFiles.named_by(REPORT)).report
 
 
 def files_like(folder: str, pattern: str) -> list[Path]:

@@ -260,7 +260,7 @@ def estimate_tournament(
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.whole_cast)))
     for scheduled in sample:
         opened = open_scheduled(spec, scheduled, topics[scheduled.topic_id])
-        expected = estimate_debate(opened, rehearsal=True)
+        expected = estimate_debate(opened, prices_stand_ins=True)
         if expected.not_estimated_because:
             raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.not_estimated_because}.")
         seconds += expected.seconds * factor

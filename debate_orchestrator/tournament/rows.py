@@ -41,7 +41,7 @@ MAX_NUMBER = 10**15
 """The largest score, price, time or number of tokens that is read."""
 _Number = Annotated[float, Field(ge=-MAX_NUMBER * 1_000, le=MAX_NUMBER * 1_000)]
 _Total = Annotated[int, Field(ge=0, le=MAX_NUMBER * 1_000)]
-"""SQLite holds and adds up as much."""
+"""SQLite can hold and add up numbers of this size."""
 Dollars = Annotated[float, Field(ge=0, le=MAX_NUMBER, allow_inf_nan=False)]
 """US dollars of one debate, or of all debates of a tournament."""
 

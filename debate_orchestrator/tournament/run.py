@@ -227,7 +227,7 @@ class TournamentRun:
             cost = committed_cost_of(filter(None, events))
             if self.budget.max_cost is None or None not in events:
                 return cost
-            return max(cost, estimate_debate(self.tournament.make_opened(scheduled), rehearsal=False).cost)
+            return max(cost, estimate_debate(self.tournament.make_opened(scheduled), prices_stand_ins=False).cost)
 
     def read_awaited_calls(self) -> set[str]:
         """Reads the journals in the folder: the ids of the calls that batches may hold for debates that are left."""

@@ -215,7 +215,7 @@ class ReplyPending(Paused):
 
 
 class TransientError(Paused):
-    """A call got no usable reply, and another attempt may get one."""
+    """A call brought no whole reply, and another attempt may bring one."""
 
     def __init__(
         self,

@@ -149,7 +149,7 @@ def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels
     for name in ("rounds", *(field.name for field in more_fields(format))):
         if text := form_data.get(name, "").strip():
             answers[name] = from_text(name, text, separator="\n")
-    answers["output"] = str(debate_list.free_files(answers["topic"]).report)
+    answers["output"] = str(debate_list.unused_files(answers["topic"]).report)
     answers["origins"] = {key: "user" for key in SETTINGS_WITH_ORIGIN if key in answers and key != "output"}
     return answers
 
@@ -186,7 +186,7 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate
         settings, spec = start.with_positions(settings)
     except DebateError as error:
         problems += error.problems
-    files = debate_list.free_files(settings.topic, REHEARSED if rehearsal else "")
+    files = debate_list.unused_files(settings.topic, REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True, more_problems=problems)
     output = f"{files.report.removesuffix('.md').removesuffix(REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})

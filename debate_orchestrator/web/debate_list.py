@@ -233,7 +233,7 @@ def slug(topic: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_MAX_SLUG_LENGTH].strip("-") or "debate"
 
 
-def free_files(topic: str, suffix: str = "") -> DebateFiles:
+def unused_files(topic: str, suffix: str = "") -> DebateFiles:
     """The files of a new debate, named after its topic, in names that nothing has yet; `suffix` is added to them."""
     stems = itertools.chain([slug(topic)], (f"{slug(topic)}-{number}" for number in itertools.count(2)))
     candidates = (DebateFiles.named_by(f"{stem}{suffix}.md") for stem in stems)

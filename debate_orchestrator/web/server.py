@@ -143,7 +143,7 @@ class _Server(uvicorn.Server):
 
 class _Protocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
-        """As in uvicorn, which logs an error where an answer is sent besides this one."""
+        """As in uvicorn, which logs an error if another response was begun before."""
         if self.cycle is not None:
             self.cycle.disconnected = True
             self.cycle.message_event.set()

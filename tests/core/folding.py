@@ -263,7 +263,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         "final votes": tally.final_votes(debate),
         "blind votes": tally.pre_debate_votes(debate),
         "flips": tally.flipped_votes(debate),
-        "means": tally.means(debate),
+        "means": tally.criterion_means(debate),
         "results": tally.results(debate),
         "totals": tally.totals(debate),
         "verdict": tally.verdict(debate),

@@ -101,7 +101,7 @@ def test_who_goes_by_names_abstains() -> None:
     debate = mirrored(1, 1, script)
     result, verdict = tally.result(debate, 1), tally.verdict(debate)
     assert result is not None and verdict is not None
-    assert (result.winner, result.scores, result.ballots_counted) == ("no decision", {"a": 6, "b": 6}, 1)
+    assert (result.winner, result.scores, result.judges_present) == ("no decision", {"a": 6, "b": 6}, 1)
     assert (verdict.winner, verdict.strength, verdict.remarks) == ("no decision", None, ("no quorum",))
     assert (verdict.votes[0].stable, verdict.votes[0].absent, tally.flipped_votes(debate)) == (False, False, (2, 2))
 
@@ -111,7 +111,7 @@ def test_scores_are_the_mean_of_both_presentations() -> None:
     script = {"1.verdict.judge": scored_ballot(8, 5), "1.verdict.judge.mirrored": scored_ballot(6, 7)}
     debate = mirrored(1, 1, script)
     assert tally.totals(debate) == {"a": Fraction(15, 2), "b": Fraction(11, 2)}
-    assert tally.means(debate)["a"] == dict.fromkeys(debate.criteria, Fraction(15, 2))
+    assert tally.criterion_means(debate)["a"] == dict.fromkeys(debate.criteria, Fraction(15, 2))
 
 
 @pytest.mark.parametrize(("quorum", "winner"), [(1, "b"), (2, "no decision")])

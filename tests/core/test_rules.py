@@ -282,7 +282,11 @@ def test_a_debate_without_a_judge_completes() -> None:
     debate = play_debate(2, rules=made)
     assert ids(debate)[-2:] == ["final.close.a", "final.close.b"]
     assert (debate.complete, debate.judges, tally.verdict(debate), tally.results(debate)) == (True, (), None, [])
-    assert (tally.totals(debate), tally.means(debate), tally.flipped_votes(debate)) == ({"a": 0, "b": 0}, {}, (0, 0))
+    assert (tally.totals(debate), tally.criterion_means(debate), tally.flipped_votes(debate)) == (
+        {"a": 0, "b": 0},
+        {},
+        (0, 0),
+    )
     assert state(fold(record(2, rules=made)))["verdict"] is None
     assert tally.conceding_side(play_debate(2, rules=made, script={"1.speech.a": "You win."})) == "a"
 

@@ -35,7 +35,7 @@ WINNER = st.sampled_from(["a", "b", "tie"])
 
 
 def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
-    return RoundResult(round=n, scores={"a": Fraction(a), "b": Fraction(b)}, winner=winner, ballots_counted=1)
+    return RoundResult(round=n, scores={"a": Fraction(a), "b": Fraction(b)}, winner=winner, judges_present=1)
 
 
 def read(ballot: dict[str, Any], weights: dict[str, Fraction] = EVEN) -> ParsedBallot:
@@ -110,7 +110,7 @@ def test_a_panel_scores_the_mean_of_its_ballots() -> None:
     made = round_result(
         2, [Vote(judge=str(n), turn_id="x", original=one) for n, one in enumerate(parsed_ballots)], SIDES
     )
-    assert (made.scores, made.winner, made.leader, made.ballots_counted) == (
+    assert (made.scores, made.winner, made.leader, made.judges_present) == (
         {"a": Fraction(23, 3), "b": 5},
         "b",
         "a",
