@@ -295,7 +295,7 @@ def test_a_moderators_briefs_hold_too() -> None:
         shown = [
             [
                 parts(moderator_brief("topic", wordings=[text, CALM], **common)),
-                parts(moderator_brief("positions", topic=text, rejected=[{"a": text, "b": text}], **common)),
+                parts(moderator_brief("positions", topic=text, unwanted_positions=[{"a": text, "b": text}], **common)),
             ]
             for text in (attack, CALM)
         ]

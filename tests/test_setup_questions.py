@@ -134,7 +134,7 @@ class TestPositions:
         now = setup_questions.next(state)
 
         assert isinstance(now, ModeratorTask)
-        assert now.values["rejected"] == ({"a": PAIR["a"], "b": PAIR["b"]},)
+        assert now.values["unwanted_positions"] == ({"a": PAIR["a"], "b": PAIR["b"]},)
 
 
 class TestRounds:
@@ -258,7 +258,7 @@ class TestAnswersGivenAgain:
         standing = [setup_questions.current_answer(state, key) for key in answered(setup_questions, state)]
 
         assert standing == [CLEAR["restated"], "yes", "own", "Tabs.", "Spaces.", "yes", "8", "yes", "strict", "o.md"]
-        assert {setup_questions.current_answer(SetupState(), key) for key in setup_questions.words.questions} == {""}
+        assert {setup_questions.current_answer(SetupState(), key) for key in setup_questions.texts.questions} == {""}
         framed = said(setup_questions, SetupState(), ("topic", "x"), ("topic", MUDDY), ("framing", "2"))
         assert setup_questions.current_answer(framed, "framing") == "alternative"
 

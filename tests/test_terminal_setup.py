@@ -197,7 +197,7 @@ def test_every_question_has_a_meaning() -> None:
     conversation = SetupConversation(Script(), setup_questions, future_of(NO_MODELS), no_check)
     kept_as = {"context_files": "context", "cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
     kept_as |= dict.fromkeys(("position_a", "position_b"), "position")
-    names = (*conversation.setup_questions.words.questions, *conversation.texts.questions)
+    names = (*conversation.setup_questions.texts.questions, *conversation.texts.questions)
 
     assert {kept_as.get(name, name) for name in names} == set(conversation.texts.meaning)
 

@@ -100,7 +100,7 @@ def test_the_rejudging_of_a_debate_without_a_judge_decides_it(here: Path) -> Non
     rows = read_rows("x")
 
     assert [(row.pro, row.con, row.winner) for row in rows.debates] == [("one", "two", "con")]
-    assert {(row.judge, row.repeat) for row in rows.ballots} == {("first", 0), ("second", 1)}
+    assert {(row.judge, row.judging_number) for row in rows.ballots} == {("first", 0), ("second", 1)}
     decided = "decided by the re-judging that was begun first: x/1.journal.jsonl of x/c.journal.jsonl."
     assert {note for note in rows.notes if "judg" in note} == {
         "A journal is left out: x/2.journal.jsonl: stand-ins argued the debate, or judge it again.",
@@ -167,10 +167,10 @@ def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
     write_journal(Path("x/1.journal.jsonl"), events)
     again = Path("x/again.journal.jsonl")
     rejudging = _judge_again(str(again), "x/1.journal.jsonl", "four")
-    assert {row.repeat for row in read_rows("x").ballots} == {0, 1}
+    assert {row.judging_number for row in read_rows("x").ballots} == {0, 1}
     with JournalWriter("x/1.journal.jsonl") as writer:  # it was judged before this line
         writer.append(Noted(note="one agent"))
-    assert {row.repeat for row in read_rows("x").ballots} == {0, 1}
+    assert {row.judging_number for row in read_rows("x").ballots} == {0, 1}
 
     forged = [
         event.model_copy(update={"reply": event.reply.model_copy(update={"text": "Other words."})})
@@ -185,7 +185,7 @@ def test_votes_on_other_speeches_are_no_repeats(here: Path) -> None:
         again.unlink()
         write_journal(again, changed)
         rows = read_rows("x")
-        assert {row.repeat for row in rows.ballots} == {0}
+        assert {row.judging_number for row in rows.ballots} == {0}
         assert f"A journal is left out: x/again.journal.jsonl: {why}" in rows.notes
     Path("x/1.journal.jsonl").rename("1.journal.jsonl")
     write_journal(Path("x/2.journal.jsonl"), play_events(rounds=1))
@@ -204,7 +204,7 @@ def test_who_judges_again_goes_by_the_judges_name(server: Server) -> None:
     for n, judge in enumerate((SONNET, HAIKU)):
         _judge_again(f"held/debates/{n}.journal.jsonl", held.journal_path(held.schedule[0].id), judge, winner="")
 
-    again = {(row.judge, row.repeat) for row in read_rows("held").ballots if row.repeat}
+    again = {(row.judge, row.judging_number) for row in read_rows("held").ballots if row.judging_number}
     assert again == {("strict", 1), ("mild", 2)}
 
 

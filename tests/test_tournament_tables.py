@@ -218,7 +218,7 @@ def test_a_vote_that_a_concession_overrules_decides_nothing(here: Path) -> None:
     assert any(note.startswith("1 of 3 votes that were cast twice changed") for note in rows.all_notes())
     own = [row for row in rows.ballots if (row.debate, row.judge, row.mirrored) == ("c", "x:one", False)]
     assert [row.winner for row in own] == ["pro"]
-    again = [row.model_copy(update={"repeat": 1, "winner": "con"}) for row in own]
+    again = [row.model_copy(update={"judging_number": 1, "winner": "con"}) for row in own]
     found = tables_of(rows.debates, own + again)
     assert [(row["debates"], row["same_outcome_rate"]) for row in found["self_consistency"]] == [(1, 0)]
     assert found["judge_side_preference"] == []
@@ -303,7 +303,9 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     assert [row["total"] for row in found["judge_agreement"]] == [1]
     assert [row["matched_pairs"] for row in found["second_speaker"]] == [0]
 
-    labelled = [row.model_copy(update={"label": "true", "round": 1, "repeat": n}) for row in ballots for n in (0, 1)]
+    labelled = [
+        row.model_copy(update={"label": "true", "round": 1, "judging_number": n}) for row in ballots for n in (0, 1)
+    ]
     found = tables_of(debates, labelled)
 
     assert [row["ballots"] for row in found["lead_by_round"]] == [1, 1]

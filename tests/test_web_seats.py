@@ -236,7 +236,7 @@ def test_a_reply_over_the_limit_is_not_read(
     _, links = begun(visitor, **{"cast.a" if field == "text" else "cast.judge": "human"})
     (link,) = links.values()
     turn = turn_of(stranger, link)
-    for work in ("person_turns.speech_remarks", "_reply_text", "person_turns.reply_problems", "_questions"):
+    for work in ("person_turns.speech_remarks", "_reply_text", "person_turns.reply_problems", "_reply_fields"):
         monkeypatch.setattr(f"debate_orchestrator.web.seats.{work}", lambda *_, **__: pytest.fail("it was read"))
 
     sent = {"turn": turn, field: "a " * (MAX_SIZE // 2) + "a"}

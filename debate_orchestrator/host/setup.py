@@ -35,7 +35,7 @@ from debate_orchestrator.setup.state import (
     SetupFile,
     SetupQuestion,
     SetupState,
-    is_own,
+    is_own_name,
     with_progress,
     without_answers,
 )
@@ -120,7 +120,7 @@ def setup_folder(path: str) -> str:
     """The folder of the conversation of an answers file. Raises BadSettings for a file that an agent host may not write
     unasked."""
     stem, ending = os.path.splitext(path)
-    visible_path = os.path.join(os.path.dirname(path), "setup") if is_own(Path(path)) else path
+    visible_path = os.path.join(os.path.dirname(path), "setup") if is_own_name(Path(path)) else path
     if is_link(path) or is_private(visible_path):
         problem = "is not written, since it is hidden, a link or outside the working folder"
     elif ending not in (".yaml", ".yml", ".json"):

@@ -74,8 +74,8 @@ class SetupQuestions:
     """The questions in the words and the limits of a format."""
 
     def __init__(self, format: Format, default_output: str = REPORT):
-        self.words, self.format, self.default_output = question_texts(), format, default_output
-        self.plain_settings = tuple(key for key in self.words.questions if key in SETTINGS and key not in _NOT_PLAIN)
+        self.texts, self.format, self.default_output = question_texts(), format, default_output
+        self.plain_settings = tuple(key for key in self.texts.questions if key in SETTINGS and key not in _NOT_PLAIN)
         """Settings that a question of the same name asks for, in its order, and that depend on no other answer."""
 
     # What comes next
@@ -89,7 +89,7 @@ class SetupQuestions:
             values: dict[str, Any] = {"wordings": state.progress.topics}
             return ModeratorTask(name="topic", values=values, json_schema=self._schema("topic"))
         if step == _POSITIONS:
-            values = {"topic": state.answers["topic"], "rejected": state.progress.rejected}
+            values = {"topic": state.answers["topic"], "unwanted_positions": state.progress.unwanted_positions}
             return ModeratorTask(name="positions", values=values, json_schema=self._schema("positions"))
         return self.question(state, step)
 
@@ -128,7 +128,7 @@ class SetupQuestions:
 
     def question(self, state: SetupState, key: str) -> SetupQuestion:
         """A question as it is put, also once more: one that comes next, or one that was answered."""
-        wording = self.words.questions[key]
+        wording = self.texts.questions[key]
         values = self._values(state, key)
         texts = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
         texts |= {name: values[name] for name in ("argued", "keys") if name in values}
@@ -150,7 +150,7 @@ class SetupQuestions:
         """The only answers that a question takes, and what they mean; empty if others are taken."""
         if key == "strictness":
             return {name: mode.about for name, mode in self.format.rubric.strictness.items()}
-        return self.words.questions[key].choices
+        return self.texts.questions[key].choices
 
     def default(self, key: str) -> Any:
         return self.default_output if key == "output" else default_of(key, self.format)
@@ -195,11 +195,11 @@ class SetupQuestions:
         return answers.typed_text(answered.get(key))
 
     def confirmation_text(self, answered: dict[str, Any]) -> str:
-        """The block that shows the answers, to be confirmed."""
+        """The block that shows the answers, for the user to confirm."""
         format, lines = self.format, []
         for side in format.sides:
             position = sanitize.one_line(answered["positions"][side])
-            lines.append(self.words.side.format(who=format.full_name_of(side), position=position))
+            lines.append(self.texts.side.format(who=format.full_name_of(side), position=position))
         shown_values = {
             "topic": answered["topic"],
             "rounds": answered.get("rounds", format.round_limits.default),
@@ -210,27 +210,27 @@ class SetupQuestions:
             shown_values["rounds"] = f"{answers.AUTO}, at most {format.round_limits.max}"
         one_line_texts = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
         more_lines = "".join(f"\n{line}" for line in (*block_lines(answered, format), *self.risk_lines(answered)))
-        return self.words.confirmed.format(positions="\n".join(lines), more=more_lines, **one_line_texts)
+        return self.texts.setup_block.format(positions="\n".join(lines), more=more_lines, **one_line_texts)
 
     def risk_lines(self, answered: dict[str, Any]) -> list[str]:
-        return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(answered)]
+        return [self.texts.risk.format(what=risk.text) for risk in risks.of_settings(answered)]
 
     def position_sentences(self, state: SetupState) -> list[str]:
         positions = state.answers.get("positions", {})
         texts = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
-        name_of, argues = self.format.name_of, self.words.argues
+        name_of, argues = self.format.name_of, self.texts.argues
         sentences = [argues.format(name=name_of(side), position=text) for side, text in texts.items()]
         return [sentence[:-1] if sentence.endswith(("?.", "!.")) else sentence for sentence in sentences]
 
     def _about_rounds(self) -> str:
         phases = self.format.round
         if {"challenge", "rebuttal"} <= {phase.name for phase in phases}:
-            return self.words.rounds_with_rebuttals
+            return self.texts.rounds_with_rebuttals
         titles = dict.fromkeys(phase.title for phase in phases if phase.triggered_by is None)
-        return self.words.rounds_of_phases.format(phases=", ".join(titles))
+        return self.texts.rounds_of_phases.format(phases=", ".join(titles))
 
     def _schema(self, name: str) -> dict[str, Any]:
-        return json_schema(self.words.shapes[name], _NO_SHAPE_CONTEXT)
+        return json_schema(self.texts.shapes[name], _NO_SHAPE_CONTEXT)
 
     def with_checked_answers(self, state: SetupState) -> SetupState:
         """A file's state, its values as a conversation keeps them. Raises BadSettings with every problem."""
@@ -250,7 +250,7 @@ class SetupQuestions:
         if "cast" in answered:
             answered["cast"] = answers.cast_by_seat(answered["cast"], self.format)
         state = with_valid_progress(state.model_copy(update={"answers": answered}), self.format.sides)
-        if state.progress.proposal and check(self.words.shapes["topic"], state.progress.proposal, _NO_SHAPE_CONTEXT):
+        if state.progress.proposal and check(self.texts.shapes["topic"], state.progress.proposal, _NO_SHAPE_CONTEXT):
             state = with_progress(state, proposal=None)
         for key in ("rounds", *self.plain_settings):
             if key in answered:
@@ -282,11 +282,11 @@ class SetupQuestions:
         """The state with one more answer. An earlier answer may be given again: what depended on it is asked again,
         and if it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
         text = value.strip()
-        if text.lower() in self.words.automatic:
+        if text.lower() in self.texts.automatic:
             problem = f"{key}: {short_repr(value)} is not an answer that a person gave."
             raise BadSettings(problem, hint="ask the user, and pass on what they say")
-        if key not in self.words.questions:
-            sentence = suggest(key, self.words.questions) or f"The questions are {', '.join(self.words.questions)}."
+        if key not in self.texts.questions:
+            sentence = suggest(key, self.texts.questions) or f"The questions are {', '.join(self.texts.questions)}."
             raise BadSettings(f"{short_repr(key)} is not a question of the setup. {sentence}")
         if key in _CHANGED_BY and state.progress.asked.get(key) != self.question(state, key).text:
             if not self._is_confirmed(state, key):
@@ -295,7 +295,7 @@ class SetupQuestions:
             if text.lower() in _YES or (key == "framing" and self._framing(state, text) == state.answers["topic"]):
                 return state
             raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_CHANGED_BY[key]}")
-        wording = self.words.questions[key]
+        wording = self.texts.questions[key]
         origin: AnswerOrigin = "user"
         if self._choices(key) or wording.default:
             text = _OPTION_SUFFIX.sub("", text).strip()
@@ -338,7 +338,7 @@ class SetupQuestions:
 
     def with_proposal(self, state: SetupState, name: str, value: Any) -> SetupState:
         """The state with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
-        shape = self.words.shapes[name]
+        shape = self.texts.shapes[name]
         value = normalize(shape, value, _NO_SHAPE_CONTEXT, SideWords()).value
         if isinstance(value, dict):
             value = {field: value.get(field) for field in shape}
@@ -408,7 +408,7 @@ class SetupQuestions:
         """The state without its topic, and without positions that were derived from it."""
         derived = state.progress.positions == "auto"
         state = without_answers(state, "topic", *(["positions"] if derived else []))
-        return with_progress(state, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
+        return with_progress(state, proposal=proposal, topic_ok=False, positions_ok=False, unwanted_positions=())
 
     def _correct(self, state: SetupState, text: str) -> SetupState:
         topics = (*state.progress.topics, answers.checked_sentence("topic", text))
@@ -440,10 +440,14 @@ class SetupQuestions:
             if problems := duplicate_positions(state.answers["positions"]):
                 raise BadSettings(problems)
             return with_progress(state, positions_ok=True)
-        rejected = (*state.progress.rejected, state.answers["positions"])
+        unwanted = (*state.progress.unwanted_positions, state.answers["positions"])
         new_state = without_answers(state, "positions")
         return with_progress(
-            new_state, positions=None, set_aside_positions={}, positions_ok=False, rejected=rejected[-MAX_KEPT:]
+            new_state,
+            positions=None,
+            set_aside_positions={},
+            positions_ok=False,
+            unwanted_positions=unwanted[-MAX_KEPT:],
         )
 
     def _take_rounds(self, state: SetupState, text: str, origin: AnswerOrigin) -> SetupState:

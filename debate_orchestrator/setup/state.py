@@ -38,7 +38,7 @@ from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.messages import Notify, command, shell_word
 
 MAX_KEPT = 20
-"""Wordings of the topic, and pairs of rejected positions, that a conversation keeps: the latest ones."""
+"""Wordings of the topic, and pairs of unwanted positions, that a conversation keeps: the latest ones."""
 
 
 def read_file(path: str) -> dict[str, Any]:
@@ -133,11 +133,14 @@ class QuestionTexts(FrozenModel):
     argues: str
     """A side and its position, in a sentence."""
     automatic: tuple[str, ...]
-    confirmed: str
+    """Answers that no person gave, in lower case, such as what a host's question tool returns for a skipped question:
+    none is taken."""
+    setup_block: str
+    """The setup as it is shown to the user, who then confirms it."""
     risk: str
-    """A risk's line of the confirmed block."""
+    """A risk's line of the setup block."""
     side: str
-    """A side's line of the confirmed block."""
+    """A side's line of the setup block."""
     shapes: dict[str, Shape]
 
 
@@ -157,7 +160,8 @@ class SetupProgress(FrozenModel):
     positions: Literal["auto", "own"] | None = None
     set_aside_positions: Positions = Field(default={}, alias="own")
     """Positions that were put aside when others were wanted, to be offered again for editing."""
-    rejected: Annotated[tuple[Positions, ...], Field(max_length=MAX_KEPT)] = ()
+    unwanted_positions: tuple[Positions, ...] = Field(default=(), max_length=MAX_KEPT, alias="rejected")
+    """The pairs of positions that the user turned down, the latest last."""
     positions_ok: bool = False
     has_context: bool = False
     """Whether there are context files whose paths are still to be asked for."""
@@ -208,7 +212,7 @@ class Ready(FrozenModel):
     """Nothing is left to ask."""
 
     show: str
-    """The confirmed setup, for the user to read word for word."""
+    """The setup block, for the user to read word for word and confirm."""
 
 
 def with_progress(state: SetupState, **changes: Any) -> SetupState:
@@ -242,11 +246,11 @@ ANSWERS = ".answers.yaml"
 class SetupFile:
     """The answers file of a conversation. It alone knows what the file held when it was last read or written."""
 
-    def __init__(self, path: str, *, is_ours: bool = False, notify: Notify | None = None):
+    def __init__(self, path: str, *, has_own_name: bool = False, notify: Notify | None = None):
         """`notify` gets a sentence for each file that is moved aside; without it they are in `moved_files`."""
         self.path, self._known = path, b""
-        self.is_ours = is_ours
-        """Whether the conversation chose the file itself because no name was given."""
+        self.has_own_name = has_own_name
+        """Whether it has a name that `new_file` gives, and is not the answers file that is kept beside a report."""
         self.save_problem = ""
         """The reason that it could not be saved; empty if it could."""
         self.saved = False
@@ -305,13 +309,13 @@ class SetupFile:
         own_path = os.path.abspath(self.path)
         names = _numbered_paths(stem, ANSWERS)
         path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own_path)
-        earlier_path = self.path if self.is_ours and self._is_unchanged() else ""
+        earlier_path = self.path if self.has_own_name and self._is_unchanged() else ""
         if os.path.abspath(path) != own_path:
             self.path, self._known = path, b""
         self.write(state)
         if earlier_path and os.path.abspath(earlier_path) != os.path.abspath(path):
             Path(earlier_path).unlink(missing_ok=True)
-        self.is_ours = False
+        self.has_own_name = False
         return path
 
     def _is_unchanged(self) -> bool:
@@ -324,7 +328,9 @@ class SetupFile:
 
 def new_file() -> SetupFile:
     """A file of its own in the working directory, for a conversation without a named file."""
-    return SetupFile(next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), is_ours=True)
+    return SetupFile(
+        next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), has_own_name=True
+    )
 
 
 def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
@@ -334,9 +340,9 @@ def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
 
 def newest_unfinished() -> tuple[SetupFile, SetupState] | None:
     """The newest unfinished conversation in this working directory; None if none can be continued."""
-    paths = sorted(filter(is_own, Path(os.curdir).iterdir()), key=_age)
+    paths = sorted(filter(is_own_name, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
-        setup_file = SetupFile(str(path), is_ours=True)
+        setup_file = SetupFile(str(path), has_own_name=True)
         with suppress(DebateError):
             state = setup_file.load()
             if setup_file.saved:
@@ -349,12 +355,12 @@ def from_file(path: str) -> tuple[SetupFile, SetupState]:
     and left as it is, and the answers are saved in another."""
     if not os.path.exists(path):
         return SetupFile(path), SetupState()
-    setup_file = SetupFile(path, is_ours=is_own(Path(path)))  # ours, even if the user names it
+    setup_file = SetupFile(path, has_own_name=is_own_name(Path(path)))  # even if the user names it
     state = setup_file.load()
     return setup_file if setup_file.saved else new_file(), state
 
 
-def is_own(path: Path) -> bool:
+def is_own_name(path: Path) -> bool:
     """Whether a file has a name that `new_file` gives."""
     return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_SUFFIX)}", path.name) is not None
 

@@ -187,8 +187,10 @@ class SetupConversation(CastSetup):
         if key == "topic_ok" and (state.progress.proposal or {}).get("restated") == one_line(state.progress.topics[-1]):
             self.state = self.setup_questions.answer(self.setup_questions.mark_asked(state, ask), key, "yes")
         elif key == "positions":
-            own_positions = self.moderator() is None and (state.progress.rejected or not self._plain_positions())
-            if own_positions and not state.progress.rejected:
+            own_positions = self.moderator() is None and (
+                state.progress.unwanted_positions or not self._plain_positions()
+            )
+            if own_positions and not state.progress.unwanted_positions:
                 self.asker.show("", self.texts.messages["own"])
             self.state = self.setup_questions.answer(state, key, "own" if own_positions else "auto")
         elif key == "rounds" or key in self.setup_questions.plain_settings:
@@ -282,7 +284,7 @@ class SetupConversation(CastSetup):
         )
 
     def _take(self, key: str, answer: str) -> None:
-        if answer.lower() in self.setup_questions.words.automatic:
+        if answer.lower() in self.setup_questions.texts.automatic:
             raise BadSettings(self.texts.messages["needed"])
         ask = self.setup_questions.question(self.state, key)
         default = ask.default is not None and answer == str(ask.default)

@@ -463,5 +463,5 @@ def _repeated(rejudgings: Iterable[_Rejudging], deciding: Mapping[str, _Rejudgin
     for rejudging in rejudgings:
         is_own = deciding.get(rejudging.source.name) is rejudging
         repeats[rejudging.source.name] += not is_own
-        repeat = 0 if is_own else repeats[rejudging.source.name]
-        yield from (ballot.model_copy(update={"repeat": repeat}) for ballot in rejudging.ballots)
+        number = 0 if is_own else repeats[rejudging.source.name]
+        yield from (ballot.model_copy(update={"judging_number": number}) for ballot in rejudging.ballots)

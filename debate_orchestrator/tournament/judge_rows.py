@@ -176,7 +176,7 @@ class Collector:
     def rows(self) -> Rows:
         """All of it. Raises BadFile if no winner at all could be read."""
         ballots = rows.mark_flipped(_with_final_ballots_marked(self._ballots))
-        voting = {(ballot.debate, ballot.judge) for ballot in ballots if ballot.final and ballot.repeat == 0}
+        voting = {(ballot.debate, ballot.judge) for ballot in ballots if ballot.final and ballot.judging_number == 0}
         for debate, judge in sorted({(ballot.debate, ballot.judge) for ballot in ballots} - voting):
             kind = "Judges without a ballot on the whole debate or after its last round, who have no vote on it"
             self._note(kind, f"{short_repr(judge)}, debate {short_repr(debate)}")
@@ -224,7 +224,7 @@ def _with_final_ballots_marked(ballots: Mapping[tuple[Any, ...], BallotRow]) -> 
     for (debate, judge, number, mirrored, repeat), ballot in ballots.items():
         place = places[debate, judge][repeat]
         is_last = number == last.get((debate, place)) and (debate, judge, None, mirrored, repeat) not in ballots
-        marked.append(ballot.model_copy(update={"repeat": place, "final": number is None or is_last}))
+        marked.append(ballot.model_copy(update={"judging_number": place, "final": number is None or is_last}))
     return marked
 
 

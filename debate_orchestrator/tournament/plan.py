@@ -50,6 +50,7 @@ class ScheduledDebate(FrozenModel):
     con: str
     first: Side
     repetition: int
+    """From 1: how often the pair debates the topic in this way, each time as a debate of its own."""
     seed: int
     judges: tuple[str, ...]
     reserve: tuple[str, ...] = ()

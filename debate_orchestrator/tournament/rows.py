@@ -74,7 +74,7 @@ class DebateRow(FrozenModel):
     """UTC, ISO 8601 in one form, so that text sorts by time; empty if it is not known."""
     topic_id: _Name = Field(alias="topic")
     motion: str = ""
-    """The sentence that is debated."""
+    """The sentence that is debated: its debate's `topic`."""
     category: _Name = ""
     pro: _Name | None
     """The model that argues for the topic; None if it is not known."""
@@ -119,8 +119,9 @@ class BallotRow(FrozenModel):
     """Whether it counts: False if the judge said something else when the sides were swapped."""
     overruled: bool = False
     """Whether a side conceded, and it is for another winner than consensus, so that its winner does not count."""
-    repeat: _Count = 0
-    """0 for the panel's own ballot; from 1 for the same debate judged again."""
+    judging_number: _Count = Field(default=0, alias="repeat")
+    """0 for the panel's own ballot; from 1 for the same debate judged again. Unlike a `repetition`, it is no debate of
+    its own."""
     label: _Name | None = None
     claim_score: _Number | None = Field(default=None, alias="score")
     """A single number for the topic itself, such as how well a claim is supported."""
@@ -129,7 +130,7 @@ class BallotRow(FrozenModel):
     def pair_key(self) -> tuple[object, ...]:
         """The key that a ballot shares with the one of the same judge on the mirrored debate. A judge has one on the
         whole debate, and one on each round."""
-        return self.debate, self.judge, "whole" if self.final else self.round, self.repeat
+        return self.debate, self.judge, "whole" if self.final else self.round, self.judging_number
 
     @property
     def stated(self) -> tuple[Winner | None, str | None] | None:
@@ -139,7 +140,7 @@ class BallotRow(FrozenModel):
     @property
     def is_vote(self) -> bool:
         """Whether it is its judge's vote on the debate: one for each judge, whether or not it was mirrored."""
-        return self.final and self.counted and not self.mirrored and self.repeat == 0
+        return self.final and self.counted and not self.mirrored and self.judging_number == 0
 
     @property
     def decides(self) -> bool:
@@ -206,7 +207,7 @@ class Rows:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
         real = [debate for debate in self.debates if not debate.rehearsed]
         real_ids = {debate.id for debate in real}
-        ballots = [ballot for ballot in self.ballots if ballot.debate in real_ids and ballot.repeat == 0]
+        ballots = [ballot for ballot in self.ballots if ballot.debate in real_ids and ballot.judging_number == 0]
         rehearsed = _rehearsal_notes(len(self.debates) - len(real), len(self.debates))
         return [*rehearsed, *self.notes, *_completeness_notes(real), *_mirror_notes(ballots)]
 

@@ -94,7 +94,7 @@ _SCHEMA = """
 CREATE TABLE all_debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic_id, category, pro, con, first, winner,
     complete, rehearsed);
 -- These ballots are the merged ones.
-CREATE TABLE ballots (debate, judge, winner, lead, claim_score, label, round, final, repeat, decides);
+CREATE TABLE ballots (debate, judge, winner, lead, claim_score, label, round, final, judging_number, decides);
 CREATE TABLE points (debate, dimension, pro, con);  -- of the panel's ballots on the whole debate
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
@@ -145,10 +145,10 @@ def _database(rows: Rows) -> sqlite3.Connection:
     index, merged_ballots = {row.id: n for n, row in enumerate(rows.debates)}, list(rows.merged_ballots)
     database.executemany(
         """INSERT INTO ballots
-        VALUES (:id, :judge, :winner, :lead, :claim_score, :label, :round, :final, :repeat, :decides)""",
+        VALUES (:id, :judge, :winner, :lead, :claim_score, :label, :round, :final, :judging_number, :decides)""",
         ({**vars(row), "id": index[row.debate], "lead": row.lead, "decides": row.decides} for row in merged_ballots),
     )
-    of_panels = [(index[row.debate], row.scores) for row in merged_ballots if row.final and row.repeat == 0]
+    of_panels = [(index[row.debate], row.scores) for row in merged_ballots if row.final and row.judging_number == 0]
     points = ((debate, name, *pair) for debate, scores in of_panels for name, pair in scores.items())
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
     database.executescript(_PANEL_POINTS)

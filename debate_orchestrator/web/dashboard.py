@@ -204,7 +204,7 @@ class Dashboard:
         return event_stream(served.page.viewers, served.messages_so_far)
 
     async def report(self, request: Request) -> Response:
-        """The finished page, as `debate report` writes it."""
+        """The HTML report, as `debate report` writes it."""
         path = debate_list.journal_of(request.path_params["name"])
         _, debate = await in_thread(lambda: debate_list.load(path))
         blocks.check_nothing_hidden(debate)

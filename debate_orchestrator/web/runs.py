@@ -152,7 +152,7 @@ class ServedDebate:
         self.session: DebateSession | None = None
         """The debate while it runs."""
         self._journal: JournalWriter | None = None
-        self.opened = asyncio.Event()
+        self.session_settled = asyncio.Event()
         """Set once `session` is there, or never will be: a thread reads the journal, which may be long."""
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
@@ -206,7 +206,7 @@ class ServedDebate:
                 await self._work()
             finally:
                 self.session = None
-                self.opened.set()
+                self.session_settled.set()
         except Paused as error:
             if not self.stopping:
                 self.failure = error
@@ -227,7 +227,7 @@ class ServedDebate:
             self.session, self.current, self._journal = session, session.current, session.journal
             session.journal.notify = self._notify_unsaved
         with session:
-            self.opened.set()
+            self.session_settled.set()
             self.page.update(session.state)
             if session.state.due:
                 must_be_callable(session.state.cast, people=True)
@@ -411,7 +411,7 @@ class ServedDebates:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
         does not admit it, or runs in another process."""
         if (served := self.running(path)) is not None:
-            await served.opened.wait()
+            await served.session_settled.wait()
         async with self._lock(path):
             if (served := self.running(path)) is not None and served.session is not None:
                 served.record(make(served.session.state))

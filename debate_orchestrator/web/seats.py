@@ -78,7 +78,7 @@ class SeatPage(NamedTuple):
                 "task": _task(awaited),
                 "brief": person_turns.full_text(seen, turn, brief),
                 "length_hint": person_turns.length_hint(turn),
-                "questions": _questions(awaited, self.form_data, with_problems=bool(self.problems)),
+                "questions": _reply_fields(awaited, self.form_data, with_problems=bool(self.problems)),
                 "remarks_digest": _digest(self.remarks),
             }
         return render(
@@ -180,7 +180,7 @@ class Seats:
         return event_stream(viewers, lambda: [RECONNECT, message("here", {})])
 
     async def report(self, request: Request) -> Response:
-        """The finished page, once the debate is complete."""
+        """The HTML report, once the debate is complete."""
         path, debate, _ = await self._debate(request)
         if not debate.complete:
             raise HTTPException(404)
@@ -246,7 +246,7 @@ def _task(awaited_turn: AwaitedTurn) -> str:
     )
 
 
-def _questions(
+def _reply_fields(
     awaited_turn: AwaitedTurn, form_data: Mapping[str, str], *, with_problems: bool
 ) -> list[ReplyField] | None:
     """The fields of a structured reply; None for a speech."""
