@@ -22,7 +22,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "failures.md").read_text(encodin
 ROWS = [
     tuple(cell.strip() for cell in line.split("|")[1:4])
     for line in PAGE.partition("\n## Keys\n")[0].splitlines()
-    if line.startswith("| ") and not line.startswith(("| failure", "| ---", "| **"))
+    if line.startswith("| ") and not line.startswith(("| what goes wrong", "| ---", "| **"))
 ]
 AGAIN, STOPS = "asked again", "stops"
 ANEW = ("asked again once, with the problem", "asked again up to three times, with the problems")
