@@ -81,7 +81,7 @@ def _print_reviewers(reviewed: ReviewedDebate) -> int:
         {
             "status": "open",
             "journal": reviewed.path,
-            "digest": reviewed.digest,
+            "head": reviewed.head,
             "folder": reviewed.folder,
             "reviewers": [ballot.reviewer for ballot in gathered.counted],
             "left_out": list(gathered.left_out),
@@ -107,10 +107,10 @@ def _write_transcript(arguments: argparse.Namespace, reviewed: ReviewedDebate) -
 
 
 def _print_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
-    text = form_text(reviewed.form, reviewed.digest, reviewed.path, date.today().isoformat(), arguments.name or "")
+    text = form_text(reviewed.form, reviewed.head, reviewed.path, date.today().isoformat(), arguments.name or "")
     if arguments.json:
         shape = json_schema(reviewed.form.shape, reviewed.form.shape_context)
-        print_json({"status": "form", "form": text, "digest": reviewed.digest, "json_schema": shape})
+        print_json({"status": "form", "form": text, "head": reviewed.head, "json_schema": shape})
     else:
         print_document(text)
     return 0
@@ -157,9 +157,9 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
             raise BadSettings(problem)
         name = normalized = reviews.normalized_name(name)
         review_files.must_be_free(reviewed.folder, normalized)
-        saved_draft = review_files.read_draft(reviewed.folder, normalized, reviewed.digest)
+        saved_draft = review_files.read_draft(reviewed.folder, normalized, reviewed.head)
         draft = reviews.draft_path(reviewed.folder, normalized) if saved_draft else ""
-        fields = saved_draft | reviews.new_ballot(reviewed.digest, name, date.today().isoformat())
+        fields = saved_draft | reviews.new_ballot(reviewed.head, name, date.today().isoformat())
         show = partial(_show, asker, _text_for_review(reviewed))
         return await ReviewBallotForm(asker, reviews.review_texts(), reviewed.form, fields, show, save).run()
 
@@ -187,18 +187,18 @@ def _show(asker: asking.Asker, text: str) -> None:
         asker.show(*text.split("\n"))
 
 
-def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
+def form_text(form: ReviewForm, head: str, journal: str, day: str, reviewer: str = "") -> str:
     """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
-    fields: dict[str, Any] = {"ballot": reviews.VERSION, "journal": digest, "reviewer": reviewer or None, "date": day}
+    fields: dict[str, Any] = {"ballot": reviews.VERSION, "journal": head, "reviewer": reviewer or None, "date": day}
     fields |= {"seen": False, "before": None}
     rounds = {n: _fields(form, shape) for n, shape in form.rounds.items()}
     fields |= {"rounds": rounds} if rounds else {}
     fields |= {"final": _fields(form, form.final), "why": None, "after": None}
-    head = (f"# {row}" for line in _head(form, journal) for row in rows(one_line(line), _FORM_WIDTH - 2))
-    return "\n".join(head) + "\n\n" + to_yaml(fields).replace(": null\n", ":\n")
+    notes = (f"# {row}" for line in _notes(form, journal) for row in rows(one_line(line), _FORM_WIDTH - 2))
+    return "\n".join(notes) + "\n\n" + to_yaml(fields).replace(": null\n", ":\n")
 
 
-def _head(form: ReviewForm, journal: str) -> Iterator[str]:
+def _notes(form: ReviewForm, journal: str) -> Iterator[str]:
     """The comment lines of the form: its debate, and the values that its fields may have."""
     texts, format, setup = reviews.review_texts(), form.debate.format, form.debate.opened.settings
     yield from (line.format(journal=shell_word(journal)) for line in texts.form)
@@ -211,7 +211,7 @@ def _head(form: ReviewForm, journal: str) -> Iterator[str]:
     if form.has_scores:
         for name in form.shape_context.criteria:
             yield f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}"
-    options = _or([*form.sides, reviews.UNDECIDED])
+    options = _or([*form.sides, reviews.NO_POSITION])
     yield f"reviewer: {texts.name_hint}"
     yield f"seen: {texts.seen_hint}"
     yield f"before: {texts.before_hint.format(positions=options)}"

@@ -23,7 +23,7 @@ CanContinue = Callable[[DebateState], bool]
 
 def find_journal(path: str | None, *, transcripts: bool = False, can_continue: CanContinue | None = None) -> str:
     """The path of a journal: a report stands for its journal, a folder for the newest one in it and None for the newest
-    one here; which one is printed. The newest of which `can_continue` is true comes first, if there is one. With
+    one here, whose name is printed. The newest of which `can_continue` is true comes first, if there is one. With
     `transcripts` a .md file that is no report is taken as it is. Raises BadFile without a debate in the folder, or for
     a name of several lines; BadJournal without such a file."""
     path = _newest(path or os.curdir, can_continue) if path is None or os.path.isdir(path) else path
@@ -67,7 +67,7 @@ def is_unfinished(debate: DebateState) -> bool:
 
 def _newest(folder: str, can_continue: CanContinue | None) -> str:
     """The newest journal of a folder that can be continued, or else the newest that is no rehearsed re-judging, if
-    there is one; which one is printed."""
+    there is one. Its name is printed."""
     journals, name = sorted(_journals(folder), reverse=True), "this folder" if folder == os.curdir else name_of(folder)
     if not journals:
         below = max(_journals(folder, "*/"), default=None)

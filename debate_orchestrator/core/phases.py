@@ -265,7 +265,7 @@ class ReservedLines(FrozenModel):
         )
 
 
-def neutral_id(turn_id: str) -> str:
+def id_for_seat(turn_id: str) -> str:
     """The id of a turn where its seat may read it. No judge is told that it sees the debate mirrored: of the two turns
     of a judge this is the second."""
     return turn_id.replace(MIRRORED, ".2")
@@ -285,8 +285,8 @@ class Turn(FrozenModel):
     """Whether the judge sees the debate mirrored: each side as the other."""
 
     @property
-    def neutral_id(self) -> str:
-        return neutral_id(self.id)
+    def id_for_seat(self) -> str:
+        return id_for_seat(self.id)
 
     @property
     def slot_id(self) -> str:

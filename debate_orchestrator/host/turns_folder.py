@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
-from debate_orchestrator.core.phases import neutral_id
+from debate_orchestrator.core.phases import id_for_seat
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.setup.risks import is_private
 from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
@@ -49,7 +49,7 @@ class TurnsFolder:
 
     def turn_files(self, turn_id: str, wants: str) -> TurnFiles:
         """The paths of a turn's brief and reply. The agent sees them."""
-        stem = os.path.join(self.folder, neutral_id(turn_id))
+        stem = os.path.join(self.folder, id_for_seat(turn_id))
         return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
     def write_brief(self, turn_files: TurnFiles, brief: str) -> str | None:

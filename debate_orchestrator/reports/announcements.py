@@ -162,8 +162,7 @@ def _is_vote(debate: DebateState, turn: Turn) -> bool:
 
 
 def _after_in_its_section(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
-    """The first turns of the stages after a stage in the same round, or beside it before or after the rounds: judges
-    may vote one after another."""
+    """The first turn of each later stage of the same section: judges may vote one after another."""
     section = (stages[n][0].round, stages[n][0].after_rounds)
     return takewhile(
         lambda turn: (turn.round, turn.after_rounds) == section, (stages[k][0] for k in range(n + 1, len(stages)))

@@ -141,9 +141,8 @@ def _items(claims: Sequence[ComparedClaim]) -> list[Phrase]:
 
 
 def _could_mean_sides(report: ReportModel) -> bool:
-    """Whether what is debated, or a text that is compared, could mean something by a letter or tag of the sides, or a
-    text has a word for them that is not swapped, such as `Con`. Their whole names are, unless they could be debated.
-    """
+    """Whether the topic or a compared text may use a side's letter or tag in another sense, or has a word for a side
+    that is not swapped, such as `Con`. Whole names of sides are swapped, unless the topic may use them too."""
     names = [report.rules.name_of(side) for side in report.rules.sides]
     whole_names = "|".join(map(re.escape, (*names, *map(str.upper, names))))
     brief = report.decision_brief

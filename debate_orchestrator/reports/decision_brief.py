@@ -29,7 +29,7 @@ MARK_TEXTS: dict[str, str] = {
 }
 """The meaning of each mark of a reason for a reader."""
 RESOLVED, UNRESOLVED = "resolved by consensus", "unresolved"
-"""The status of a row of the dissent record that is no longer in dispute, and of one that is wholly so."""
+"""The status of a row of the dissent record that is settled, and of one that is still wholly in dispute."""
 _PART_PATH = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
 """The path of a part of a decision brief, or of a field of it, at the head of a problem."""
 _PART_NAMES = {

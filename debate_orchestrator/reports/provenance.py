@@ -364,10 +364,10 @@ class RunReport(Part):
     one_agent: bool = Field(default=False, exclude=True)
     """Whether it is on record that one agent took every turn."""
     cast: dict[str, tuple[str, ...]]
-    """Seat to who took the last of its turns, or is to take the first, as far as that is shown: of a program its name
+    """Role to who took the last of its turns, or is to take the first, as far as that is shown: of a program its name
     alone, with a number where another program has it."""
     models: dict[str, tuple[str, ...]]
-    """Seat to the models that said they answered; seats without any are left out."""
+    """Role to the models that said they answered; roles without any are left out."""
     role_names: dict[str, str] = Field(exclude=True)
     """Role to its name, of roles that take a turn."""
     settings: dict[str, str]

@@ -57,7 +57,7 @@ class ReviewerReport(Part):
     """The panel, each judge and each reviewer: what they gave, as the report shows it."""
     agreement: tuple[str, ...]
     """Their agreement, in sentences."""
-    swing_sentences: tuple[str, ...] = Field(serialization_alias="swing")
+    swing_sentences: tuple[str, ...]
     """Whose minds the debate moved, in sentences; empty if no reviewer voted before and after."""
     reasons: tuple[ReviewReason, ...]
     """Their reasons."""

@@ -47,7 +47,7 @@ from debate_orchestrator.util.sanitize import (
 
 VERSION = 1
 """The version of the format of ballot files."""
-UNDECIDED = "undecided"
+NO_POSITION = "undecided"
 FINAL = 0
 """The number of the ballot on the debate as a whole among those on rounds."""
 MAX_NAME_LENGTH = 80
@@ -115,7 +115,7 @@ class ReviewForm:
     @property
     def shape(self) -> Shape:
         """A whole ballot."""
-        position = Field(kind="choice", options=(*self.sides, UNDECIDED), optional=True)
+        position = Field(kind="choice", options=(*self.sides, NO_POSITION), optional=True)
         rounds = {str(n): Field(kind="object", fields=shape) for n, shape in self.rounds.items()}
         return {
             "ballot": Field(kind="choice", options=(str(VERSION),), about="the version of this form"),
@@ -300,8 +300,8 @@ class ReviewedDebate(NamedTuple):
         return cls(path, entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
 
     @property
-    def digest(self) -> str:
-        """The hash that the ballots on it name."""
+    def head(self) -> str:
+        """The hash of the journal's last line, which the ballots on it name."""
         return self.entries[-1].hash
 
 

@@ -234,7 +234,7 @@ def summary(report: ReportModel) -> PhraseTable:
     return PhraseTable(tuple(headers), tuple(rows))
 
 
-UNDECIDED = "not decided"
+NOT_DECIDED = "not decided"
 
 
 def earlier_verdict(report: ReportModel) -> PhraseTable | None:
@@ -249,8 +249,8 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
         ("Winner", _winner(earlier_debate.winner, earlier_debate.unopposed), _winner(now, report.unopposed)),
     ]
     if report.judging.has_scores:
-        strength = (verdict.strength if verdict else None) or UNDECIDED
-        rows.append(("Strength", escaped(earlier_debate.strength or UNDECIDED), escaped(strength)))
+        strength = (verdict.strength if verdict else None) or NOT_DECIDED
+        rows.append(("Strength", escaped(earlier_debate.strength or NOT_DECIDED), escaped(strength)))
         totals = verdict.totals if verdict else {}
         for side in report.names:
             then = earlier_debate.totals.get(side)
@@ -260,7 +260,7 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
 
 
 def _winner(winner: str | None, unopposed: str | None) -> Phrase:
-    return escaped(UNDECIDED if winner is None else wording.outcome_word(winner, unopposed))
+    return escaped(NOT_DECIDED if winner is None else wording.outcome_word(winner, unopposed))
 
 
 def _score(score: float | Fraction | None) -> Phrase:

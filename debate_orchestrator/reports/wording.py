@@ -119,7 +119,7 @@ def named_by(parsed_ballot: ParsedBallot, *, labelled: bool = True) -> str:
 
 
 def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> str | None:
-    """A panel's label, if as many of its judges gave one as must."""
+    """A panel's label, if at least `quorum` of its judges gave any label."""
     return label if sum(vote.label is not None for vote in votes) >= max(1, quorum) else None
 
 

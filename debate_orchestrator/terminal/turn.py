@@ -297,7 +297,7 @@ class TerminalPeople:
             self._on_quit()
             note = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
             has_draft = os.path.exists(self._drafts.path_of(brief))
-            raise Paused(f"{turn.neutral_id}: left before it was handed in.{note if has_draft else ''}") from None
+            raise Paused(f"{turn.id_for_seat}: left before it was handed in.{note if has_draft else ''}") from None
 
     async def _call(self, person_turn: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""

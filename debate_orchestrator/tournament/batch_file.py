@@ -28,8 +28,8 @@ class Batch:
     """This program's name for it."""
     model: str
     calls: tuple[str, ...]
-    codes: dict[str, str]
-    """The id of a call to the code that its reply was asked for, if it was: another machine may read it."""
+    reply_codes: dict[str, str]
+    """Call id to the reply code in its brief, for calls that have one: another machine may read the replies."""
     at: str
     """The time at which its creation began: the date and the time in UTC."""
     id: str | None = None

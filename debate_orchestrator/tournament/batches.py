@@ -79,7 +79,7 @@ class Batches:
     def wrap_providers(
         self, plain: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
     ) -> dict[str, Provider]:
-        """The providers of a debate; those whose vendor takes batches are replaced. `limited` makes the calls that are
+        """The providers of a debate; those that take batches are replaced. `limited` makes the calls that are
         made alone."""
         providers = dict(limited)
         for seat, provider in plain.items():
@@ -215,7 +215,7 @@ class Batches:
         async def fetch_results() -> None:
             for call, result in (await api.batch_results(id, calls)).items():
                 if not isinstance(results.get(call), Reply):
-                    code = {"asked_code": batch.codes.get(call)}
+                    code = {"asked_code": batch.reply_codes.get(call)}
                     results[call] = result.model_copy(update=code) if isinstance(result, Reply) else result
             if missing := len(calls) - len(results):
                 raise TransientError(f"{api.name} gave no complete answer to {missing:,} of the calls of a batch.")

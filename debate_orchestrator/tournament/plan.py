@@ -103,8 +103,8 @@ def seatings(
     if spec.sides == "fixed":
         return both_ways[:1]
     if spec.sides == "random":
-        return [both_ways[number("side", spec, topic.id, *sorted(pair), repetition) % 2]]
-    begin = number("side", spec, *sorted(pair)) + (first > second)  # so that the order in the spec plays no part
+        return [both_ways[pseudo_random("side", spec, topic.id, *sorted(pair), repetition) % 2]]
+    begin = pseudo_random("side", spec, *sorted(pair)) + (first > second)  # so that the order in the spec plays no part
     return [both_ways[(begin + topic_index + repetition) % 2]]
 
 
@@ -115,13 +115,13 @@ def first_speakers(
     if spec.first == "both":
         return orders[:1] if spec.loaded_format.has_no_first_speaker else orders
     if spec.first == "random":
-        return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
+        return [orders[pseudo_random("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":
         position = topic_index + repetition
         if spec.sides == "balanced" and spec.order_within_sides:
             # Sides alternate too: the order changes half as often, or the two would stay locked.
             position = (topic_index * spec.repetitions + repetition - 1) // 2
-        return [orders[(number("first", spec, *sorted((pro, con))) + position) % 2]]
+        return [orders[(pseudo_random("first", spec, *sorted((pro, con))) + position) % 2]]
     return [spec.first]
 
 
@@ -155,7 +155,7 @@ def _scheduled(
     spec: TournamentSpec, draw: JudgeDraw, topic: Topic, pro: str, con: str, first: Side, repetition: int
 ) -> ScheduledDebate:
     seed = _hash(spec.tag, topic.id, pro, con, repetition) >> 1
-    panel, reserve = draw.panel(topic, pro, con, number("judges", spec, topic.id, pro, con, repetition, first))
+    panel, reserve = draw.panel(topic, pro, con, pseudo_random("judges", spec, topic.id, pro, con, repetition, first))
     slug = re.sub("[^A-Za-z0-9]+", "-", topic.id)[:40].strip("-").lower() or "topic"
     return ScheduledDebate(
         id=f"{slug}-{_hash('id', spec.tag, topic.id, pro, con, first, repetition):016x}",
@@ -181,7 +181,7 @@ def open_scheduled(spec: TournamentSpec, scheduled: ScheduledDebate, topic: Topi
     return start.make_opened(settings, loaded=(spec.loaded_format, spec.templates), seed=scheduled.seed)
 
 
-def number(purpose: str, spec: TournamentSpec, *parts: object) -> int:
+def pseudo_random(purpose: str, spec: TournamentSpec, *parts: object) -> int:
     """A pseudo-random number that depends only on the spec's tag and seed and on its purpose."""
     return _hash(purpose, spec.tag, spec.seed, *parts)
 
@@ -251,7 +251,7 @@ class TournamentEstimate(NamedTuple):
 def estimate_tournament(
     spec: TournamentSpec, debates: Sequence[ScheduledDebate], concurrency: int, *, batch: bool = False
 ) -> TournamentEstimate:
-    """The estimate for these debates, with so many at once; with `batch`, in batches where the vendor takes them."""
+    """The estimate for these debates, with so many at once; with `batch`, in batches where the provider takes them."""
     amounts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds, sample = 0.0, list(debates)
     if len(debates) > MAX_ESTIMATED:

@@ -118,7 +118,7 @@ class BallotRow(FrozenModel):
     counted: bool = True
     """Whether it counts: False if the judge said something else when the sides were swapped."""
     overruled: bool = False
-    """Whether a side conceded, and it is for another winner than consensus, so that its winner does not count."""
+    """Whether a side conceded, although this ballot names a winner other than consensus: its winner does not count."""
     judging_number: _Count = Field(default=0, alias="repeat")
     """0 for the panel's own ballot; from 1 for the same debate judged again. Unlike a `repetition`, it is no debate of
     its own."""

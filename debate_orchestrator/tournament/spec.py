@@ -116,7 +116,8 @@ class TournamentSpec(FrozenModel):
     sides: Sides = "swapped"
     first: First = "pro"
     order_within_sides: bool = False
-    """Whether balanced order is balanced on each of balanced sides too; False in tournaments planned before it was."""
+    """Whether a balanced order of speaking is balanced within each side, too; False in tournaments that were planned
+    before it was."""
     format: str
     repetitions: int = Field(default=1, ge=1, le=MAX_REPETITIONS, strict=True)
     seed: int = Field(default=0, ge=-MAX_SEED, le=MAX_SEED, strict=True)
@@ -410,8 +411,7 @@ def _setting_problems(spec: TournamentSpec) -> Iterator[str]:
 
 
 def _opening_problems(spec: TournamentSpec) -> list[str]:
-    """Problems that keep all debates of a spec from being opened: the rounds and turns of its
-    rules and settings make."""
+    """Problems that keep every debate of a spec from being opened, such as rules that make too many turns."""
     try:
         start.make_opened(
             _settings_on(spec, spec.topics[0]), loaded=(spec.loaded_format, spec.templates), seed=spec.seed

@@ -86,8 +86,8 @@ def server(spec: str) -> str:
 
 
 def answered_spec(spec: str, name: str | None) -> str | None:
-    """The spec of the model that answered by the word of its server, of the same kind and at the same address; None if
-    the name tells nothing, and of a program."""
+    """The spec of the model that answered, under the name that its server gives, with the same kind and address; None
+    for a program, or if the name tells nothing."""
     if name is None or occupant_kind(spec) != "model" or _PLACEHOLDER.fullmatch(name):
         return None
     _, address = split_address(rest(spec))

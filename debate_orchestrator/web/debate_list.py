@@ -47,9 +47,10 @@ class ListedDebate(NamedTuple):
     """The first sentence of the recommendation, as a quote; empty where there is none, or it is filler."""
     badges: tuple[str, ...] = ()
     """Its special traits: that it was judged again, or that stand-ins spoke."""
-    digest: str = ""
-    judged_digest: str = ""
-    """The digest of the debate that it judges again; empty if it judges none."""
+    head: str = ""
+    """The hash of the journal's last line."""
+    judged_head: str = ""
+    """That of the debate that it judges again; empty if it judges none."""
     complete: bool = False
     problem: str = ""
     """The reason that the journal can't be read; empty if it can."""
@@ -132,8 +133,8 @@ def list_debates() -> list[ListedDebate]:
             rows.append(row(name))
         except (DebateError, OSError) as error:
             rows.append(ListedDebate(name, name, "", "", "", "", problem=str(error)))
-    judged_again = {row.judged_digest: f"also judged in {row.name}" for row in rows if row.judged_digest}
-    rows = [row._replace(badges=(*row.badges, *filter(None, [judged_again.get(row.digest)]))) for row in rows]
+    judged_again = {row.judged_head: f"also judged in {row.name}" for row in rows if row.judged_head}
+    rows = [row._replace(badges=(*row.badges, *filter(None, [judged_again.get(row.head)]))) for row in rows]
     return sorted(rows, key=lambda row: row.opened, reverse=True)
 
 
@@ -150,8 +151,8 @@ def row(name: str) -> ListedDebate:
         cost=pages.money(costs_of(debate).total),
         recommendation=_recommendation(debate),
         badges=tuple(_badges(debate)),
-        digest=contents.entries[-1].hash,
-        judged_digest=debate.opened.earlier_debate.digest if debate.opened.earlier_debate else "",
+        head=contents.entries[-1].hash,
+        judged_head=debate.opened.earlier_debate.digest if debate.opened.earlier_debate else "",
         complete=debate.complete,
     )
 

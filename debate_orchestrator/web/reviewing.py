@@ -118,7 +118,7 @@ class _Review:
         return self._reading(draft, {}, []) if draft.get(review_files.READ_KEY) else self.page("before")
 
     def _draft(self) -> dict[str, Any]:
-        return review_files.read_draft(self._reviewed.folder, self._name, self._reviewed.digest) if self._name else {}
+        return review_files.read_draft(self._reviewed.folder, self._name, self._reviewed.head) if self._name else {}
 
     def _own_address(self, name: NormalizedName) -> str:
         return f"{address_of(self._request)}?{own_query(self._tokens, self._linked, name)}"
@@ -128,7 +128,7 @@ class _Review:
         """Keeps the vote before reading, which is final from then on; returns the reviewer's own address. Raises
         BadFile with what is wrong."""
         reviewed = self._reviewed
-        ballot: dict[str, Any] = reviews.new_ballot(reviewed.digest, reviewer.strip(), date.today().isoformat())
+        ballot: dict[str, Any] = reviews.new_ballot(reviewed.head, reviewer.strip(), date.today().isoformat())
         ballot |= {"seen": was_seen == "yes", "before": before or None}
         problems = reviewed.form.problems(ballot, only=("reviewer", "before"))
         problems += [] if was_seen in ("yes", "no") else ["Say whether you have seen the verdict."]
@@ -225,7 +225,7 @@ class _Review:
             texts=reviews.review_texts(),
             topic=self._debate.opened.settings.topic,
             positions=blocks.positions(self._debate),
-            draft=f"review {self._reviewed.digest[:16]} {name}",
+            draft=f"review {self._reviewed.head[:16]} {name}",
             **values,
         )
         return HTMLResponse(page, 422 if values["problems"] else 200)

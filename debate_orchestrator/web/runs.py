@@ -127,7 +127,7 @@ class BrowserPeople:
 
 def _paused(turn: Turn) -> Paused:
     problem = "the debate was paused before it was handed in. What was typed is kept in the browser."
-    return Paused(f"{turn.neutral_id}: {problem}")
+    return Paused(f"{turn.id_for_seat}: {problem}")
 
 
 class ServedDebate:

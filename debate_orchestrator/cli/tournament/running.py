@@ -51,7 +51,7 @@ _SHOWN = 5
 def _run_flags(parser: argparse.ArgumentParser) -> None:
     about = "debates at the same time; 50 by default, and 500 with --batch"
     parser.add_argument("--concurrency", metavar="N", help=about)
-    about = "put calls into the vendors' batches, at half the price; a stage of the debates may take hours"
+    about = "put calls into the providers' batches, at half the price; a stage of the debates may take hours"
     parser.add_argument("--batch", action="store_true", help=about)
     about = "where a debate has no decision since ballots can't be used, ask their judges again, too"
     parser.add_argument("--retry-failed", dest="retry_undecided", action="store_true", help=about)
