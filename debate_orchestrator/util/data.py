@@ -141,19 +141,34 @@ def open_following_links(path: str, flags: int) -> int:
     raise OSError(errno.EINVAL, "a pipe or a device, or a file of the system")
 
 
+_MAX_LINKS = 40
+"""Links on the way of one path: as many as Linux follows."""
+
+
 def real_path(path: str | os.PathLike[str]) -> str:
     """Where a path leads, as `os.path.realpath`, also where nothing is there yet. Raises OSError if that can't be told,
-    where `realpath` guesses: a folder may not be looked into or lies too deep, or links lead in a circle."""
-    there, missing = os.path.join(os.getcwd(), os.fspath(path)), ""
-    while True:
+    where `realpath` guesses: a folder may not be looked into or lies too deep, or there are too many links."""
+    real, links = "/", 0
+    parts = os.path.join(os.getcwd(), os.fspath(path)).split("/")[::-1]
+    while parts:
+        part = parts.pop()
+        if part in ("", os.curdir):
+            continue
+        if part == os.pardir:
+            real = os.path.dirname(real)
+            continue
         try:
-            return os.path.normpath(os.path.join(os.path.realpath(there, strict=True), missing))
-        except (FileNotFoundError, NotADirectoryError):
-            if os.path.islink(there):
-                there = os.path.join(os.path.dirname(there), os.readlink(there))
-            else:
-                there, last = os.path.split(there)
-                missing = os.path.join(last, missing)
+            target = os.readlink(os.path.join(real, part))
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR):
+                raise
+            real = os.path.join(real, part)  # it is not a link, or is not there
+            continue
+        if (links := links + 1) > _MAX_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        real = "/" if target.startswith("/") else real
+        parts += target.split("/")[::-1]
+    return real
 
 
 def system_owned(path: str | os.PathLike[str]) -> bool:
