@@ -107,7 +107,8 @@ def test_rounds() -> None:
         "Said Bo: never.", "As Bo said \u2014 no.", "Round 2: Bo was right.", "[Bo](https://example.org) is right.",
         "Two came\u2014Bo\u2014and left: so.",
         "Bo is right: never.", "**No.**", "#### Pros and cons", "No", "She said <b>so</b>: Bo (Con) is wrong.",
-        "The cons: they are dear.", "\u10d1\u10dd: so.", "Bo... so.",
+        "The cons: they are dear.", "\u10d1\u10dd: so.", "B\u4eba: so.", "Bo... so.",
+        "No, Bo\u2014that is wrong.", "*No*\u2014that is wrong.", "**Opposition**\u2014to this.", "(No\u2014never.)",
         "Two came - Bo - and left: so.", "Of 24 dogs one barks, but Bo: never.", "Bo 3.5 is better.",
         "In 2024 Bo - my uncle - left.", "See Smith (2019), Bo: A Life.", "As I said (twice) Bo: no", "Version 3 - Bo",
         "To sum up: Bo - my uncle - left.", "At 10:32 Bo: no.", "PM Bo: no.", "Bo 3:16 is clear.", "Answer Bo: so.",
@@ -160,7 +161,9 @@ LABELS = [
     "Round 2 - Bo: It is so.", "Bo\u2236 It is so.", "Bo\ua789 It is so.",
     *(f"Bo{colon} It is so." for colon in "\u02d0\u205a\u2025\u0903\ufe30"),
     *(f"B{letter}: It is so." for letter in "\u2c9f\u101d\u0ed0\u0d20\u10ff\u0b20\U0001042c\U000104c2"),
-    *(f"{letter}o: It is so." for letter in "\ua4d0\u13f4\u15f7"), "Bo\u05c3 It is so.", "B0: It is so.",
+    *(f"{letter}o: It is so." for letter in "\ua4d0\u13f4\u15f7"), "\ua4d0\ua4f3: It is so.", "Bo\u05c3 It is so.",
+    "B0: It is so.", "Bo (Speaker B): It is so.", "Bo, Team Con: It is so.", "Side B Bo: It is so.",
+    "Bo (the opposition) - It is so.", "Bo [Researcher B]: It is so.", "Bo (Con side): It is so.",
     "\u0299\u1d0f: It is so.", "B\u00f2: It is so.", "B\u0585: It is so.", "**Bo (Con)** It is so.",
     "B\u0332o\u0332: It is so.", "[Bo] It is so.",
     *(f"B{letter}: It is so." for letter in "\u03c3\u0275\u25cb\u3007\u2d54"),
@@ -181,14 +184,14 @@ def test_what_looks_like_a_label_is_refused(line: str) -> None:
     assert "speech 1, line 2: " in errors(json.dumps(data))
 
 
-@for_each(["\u0411\u043e\u0433: x", "5\u20ac: x", "Box: x", "\u0394t: x", "Bo, x: y"])
+@for_each(["\u0411\u043e\u0433: x", "5\u20ac: x", "Box: x", "T\u30b7\u30e3: x", "\u0394t: x", "B\u00f8: x", "Bo, x: y"])
 def test_other_words_before_a_colon_are_prose(line: str) -> None:
     """A word of another alphabet, or of two, that only has the length of a name is no label."""
     for name in ("Bob", "Bo", "Su", "Tom"):
         parse(document("### Ann (Pro)\n\n", f"### {name} (Con)\n\n", words=line), "x.md")
 
 
-@for_each(["Bo: x", "**Con:** x", "Con: x", "#### Option (a)", "Bo (Con): x", "**B**", "b"])
+@for_each(["Bo: x", "**Con:** x", "Con: x", "#### Option (a)", "Bo (Con): x", "**B**", "b", "Con\u2014x", "B\u2014x"])
 def test_labels_are_those_of_the_transcript(line: str) -> None:
     """What names a speaker or a side depends on the labels that a transcript has."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from functools import lru_cache
 
 from debate_orchestrator.util.sanitize import INVISIBLE, LOOK_ALIKES, normalize_unicode
 
@@ -19,40 +20,80 @@ _TAG = re.compile(r"""<(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+>|<[^<>]*>""")
 _WORDS = re.compile(r"[^\W_]+|[.!?]")
 _ALIKE = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɡɩօոսհյ01i|2345789", "abcdefghljklmnoprstuvwyzglonuhjolllzeastbg")
 """Small capitals, letters of Armenian and digits, and the letters that they look like; `i` and `l` are one."""
+_SHAPED_LIKE_LATIN = frozenset({"LISU", "CHEROKEE", "COPTIC", "DESERET", "OSAGE", "CANADIAN"})
+"""Scripts, by the first word of the names of their letters, of which many letters look like Latin ones."""
+_COMPARED = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "DIGIT", ""})
+"""Scripts whose letters are compared by tables of those that look alike."""
 _THIN_SPACE = re.compile("[\u2005-\u200a\u202f\u205f]")
 """A space that is too thin to part words."""
-_WORD = re.compile(r"(?<!\S)\S*[A-Za-z]\S*")
-"""A word with a plain letter."""
+_SHAPES = "\u2200-\u2235\u2237-\u22ff\u2336-\u237a\u25a0-\u25ff\u3007"
+"""Signs of mathematics, APL and geometry, which look like letters in a word (`A\u2223ice`)."""
+_WORD = re.compile(rf"[\w\u0300-\u036f{_SHAPES}]+")
+_OF_ANOTHER_ALPHABET = re.compile(
+    "(?![\ua789\ua78a])[\u01c0-\u01c3\u0250-\u02af\u0370-\u058f\u1c80-\u1c8f\u1d00-\u1dbf\u1f00-\u1fff\u2c60-\u2c7f"
+    f"\ua640-\ua69f\ua720-\ua7ff\uab30-\uab6f{_SHAPES}]"
+)
+"""A letter of Greek, Cyrillic, Armenian or phonetics, or one of `_SHAPES`."""
 _ANY_LETTER = "\ua4d0"
-"""Stands for any letter: one of Lisu, which looks like a Latin one itself."""
+"""What is compared as if it looked like any letter: one of Lisu (see `_SHAPED_LIKE_LATIN`)."""
 
 
 def visible_lines(line: str) -> list[str]:
-    """The lines that a reader sees of one line, without markup."""
+    """The lines that a reader sees of one line: without markup, in lower case, look-alike ones made the same."""
     lines = _TAG.sub("\n", _INLINE_MARKUP.sub("", line)).split("\n")
-    return [normalize_unicode(INVISIBLE.sub("", _THIN_SPACE.sub("", html.unescape(text)))) for text in lines]
+    return [
+        normalize_unicode(INVISIBLE.sub("", html.unescape(text))).casefold().translate(LOOK_ALIKES) for text in lines
+    ]
 
 
 def words_of(text: str) -> str:
     """The words that a reader sees of a text, and the ends of its sentences, as they are compared."""
-    visible = " ".join(visible_lines(text)).casefold().translate(LOOK_ALIKES)
-    return " ".join(_WORDS.findall(visible))
+    return joined_words(" ".join(visible_lines(text)))
+
+
+def joined_words(visible_text: str) -> str:
+    """The same of what `visible_lines` gave."""
+    return " ".join(_WORDS.findall(visible_text))
+
+
+def as_drawn(line: str) -> str:
+    """A line with what no honest word has taken for what it looks like: in a word of plain letters one of another
+    alphabet, or a shape, is any letter (`Bo\u042c`), and a thin space is none. A word of one alphabet stays."""
+    if line.isascii():
+        return line
+    return _WORD.sub(
+        lambda word: _OF_ANOTHER_ALPHABET.sub(_ANY_LETTER, word[0]) if re.search("[A-Za-z]", word[0]) else word[0],
+        _THIN_SPACE.sub("", line),
+    )
 
 
 def folded(name: str) -> str:
     """A name as it is compared with the names of speakers: without accents, and signs that look alike made the same."""
     letters = (char for char in normalize_unicode(name, "NFD") if not unicodedata.combining(char))
-    plain = _WORD.sub(lambda word: "".join(map(_as_drawn, word[0])), "".join(letters))
-    return words_of(plain).translate(_ALIKE).replace("rn", "m").rstrip(" .")
+    return words_of("".join(letters)).translate(_ALIKE).replace("rn", "m").rstrip(" .")
 
 
-def _as_drawn(char: str) -> str:
-    """A character of a word with plain letters. A letter, digit or sign that is none of them may look like any: no
-    honest word has one (`Bo\u042c`). In a word of one alphabet alone all of them stay."""
-    return char if char.isascii() or unicodedata.category(char)[0] not in "LNS" else _ANY_LETTER
+def names_look_alike(name: str, other: str) -> bool:
+    """Whether two names of speakers look alike, whatever their spaces."""
+    first, second = ({folded(form).replace(" ", "") for form in (text, as_drawn(text))} for text in (name, other))
+    return any(look_alike(form, other_form) for form in first for other_form in second)
 
 
 def look_alike(name: str, other: str) -> bool:
-    """Whether two names, as `folded`, look alike."""
-    pairs = zip(name, other, strict=False)
-    return len(name) == len(other) and all(first == second or _ANY_LETTER in (first, second) for first, second in pairs)
+    """Whether two names, as `folded`, look alike. Beside Latin letters one of a script that is seldom mixed with them
+    may look like any of them (`ꓐob`), and so may all of a name in a script that is shaped like Latin."""
+    if name == other or len(name) != len(other) or (name.isascii() and other.isascii()):
+        return name == other
+    pairs = [pair for pair in zip(name, other, strict=True) if pair != (" ", " ")]
+    scripts = {_strange_script(*pair) for pair in pairs if pair[0] != pair[1]}
+    is_mixed = any(char == other_char and char.isascii() for char, other_char in pairs)
+    return "" not in scripts and (is_mixed or scripts <= _SHAPED_LIKE_LATIN)
+
+
+@lru_cache(maxsize=4096)
+def _strange_script(char: str, other: str) -> str:
+    """The script of a letter that may look like the Latin one that it is compared with; empty if there is none."""
+    strange = char if other.isascii() else other
+    script = unicodedata.name(strange, "").partition(" ")[0]
+    may_be = (char + other).isalnum() and char.isascii() != other.isascii()
+    return script if may_be and script not in _COMPARED and unicodedata.east_asian_width(strange) not in "WF" else ""

@@ -20,7 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -31,8 +31,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.name_comparison import (
+    as_drawn,
     folded,
+    joined_words,
     look_alike,
+    names_look_alike,
     visible_lines,
     words_of,
 )
@@ -168,6 +171,11 @@ class _Speaker(NamedTuple):
     side_words: str
     """The words that name the side, as they are compared."""
 
+    @property
+    def label(self) -> str:
+        """The words of a label that names both, as they are compared."""
+        return f"{words_of(self.name)} {self.side_words}".strip()
+
 
 def _side(phrase: str) -> str | None:
     """The side that a phrase such as `Pro` or `Speaker A` names."""
@@ -199,7 +207,7 @@ def _names(speakers: list[_Speaker], problems: list[str]) -> dict[str, str]:
         other = next((other for key, other in names.items() if key != side), "")
         if letters and other == name:
             problems.append(f"{short_repr(name, 40)} speaks for both sides.")
-        elif letters and other and look_alike(folded(other).replace(" ", ""), letters):
+        elif letters and other and names_look_alike(other, name):
             two_names = f"{short_repr(other, 40)} and {short_repr(name, 40)}"
             problems.append(f"{two_names} look alike and speak for different sides. Call them by different names.")
     return dict(sorted((speaker.side, speaker.name) for speaker in speakers if speaker.name))
@@ -207,22 +215,21 @@ def _names(speakers: list[_Speaker], problems: list[str]) -> dict[str, str]:
 
 # What a line looks like
 
+_LABEL_END = re.compile(r":|\s[-\u2013\u2014]+\s")
 _PLAIN_BEGINNING = re.compile(r"\s*(?:[^\W_]|[\"'\u2018-\u201e\u00ab])")
 _QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
 """The beginning of a line of a quotation, a table or a list."""
 
 _NAME_END = re.compile(
-    "[:\u2806\u2982\ua6f4\u02d0\u02f8\u205a\u2236\ua4fd\ua789\u05c3]|(?<=[A-Za-z0-9])[\u1361\u17c8\u1804\u0589\u0703\u0704\u0903\u0a83\u16ec\u1803\u1809]"
+    "[:\u2806\u2982\ua6f4\u02d0\u02f8\u205a\u2236\ua4fd\ua789\u05c3]|(?<=[a-z0-9\ua4d0])[\u1361\u17c8\u1804\u0589\u0703\u0704\u0903\u0a83\u16ec\u1803\u1809]"
     "|(?<!\\.)\\.\\.(?!\\.)|[\u2012-\u2015\u2e3a\u2e3b]|\\s[-~]+\\s"
     "|[\\s\\[(,](?:\\d{4}-\\d\\d-|\\d{1,2}:|\\d{1,2}/\\d{1,2}/)[\\d:./, -]{1,20}(?:[ap]\\.?m\\.?)?[\\])]?"
-    "(?=\\s*(?:[:\u2012-\u2015]|-\\s|$))",
-    re.IGNORECASE,
+    "(?=\\s*(?:[:\u2012-\u2015]|-\\s|$))"
 )
 """A colon or what looks like one, of which some are `..` in a normal form, a dash, or a time before one."""
 _BEFORE_NAME = re.compile(
     r"\W*(?:(?:(?:jan|feb|ma[ry]|apr|ju[nl]|aug|sep|oct|nov|dec|\w{2,6}day)\w*\W{1,3})?\d\w*(?:\W{1,3}[ap]\.?m\b)?"
-    r"|(?:round|part|turn|speech|reply|response|answer|rebuttal)(?=\W{1,3}\d|\s?[:.)\u2010-\u2015-]))\W+",
-    re.IGNORECASE,
+    r"|(?:round|part|turn|speech|reply|response|answer|rebuttal)(?=\W{1,3}\d|\s?[:.)\u2010-\u2015-]))\W+"
 )
 """A number, of a time or a date perhaps, or a word such as `Reply` before the name in a label."""
 _MAX_BEFORE_NAME, _MAX_NAME = 60, 300
@@ -235,54 +242,73 @@ class _Labels(NamedTuple):
     """The labels of a transcript, as they are compared. Made once for all its speeches."""
 
     names: set[str]
-    """The names of the speakers, alone and beside any words for a side, as `folded`."""
-    nameless: set[str]
-    """The words for a side that are a whole label."""
+    whole: set[str]
+    """The names, and the names with their sides."""
     side_words: set[str]
-    """These, and those beside a name."""
+    folded_names: set[str]
+    after_name: set[str]
+    """What may follow a name, as `folded`: nothing, or a space and the words of a side."""
 
     @classmethod
     def of(cls, speakers: list[_Speaker]) -> _Labels:
-        names = {who.side: who.name for who in reversed(speakers) if who.name}.values()  # a second one is refused
-        own_words = {who.side_words for who in speakers}
-        labels = set[str]()
-        for name, words in product(names, {"", *_SIDES, *own_words}):
-            labels |= {folded(f"{name} {words}"), folded(f"{words} {name}")}
-        return cls(labels, {who.side_words for who in speakers if not who.name}, own_words)
+        first: dict[str, str] = {}  # a second name of a side is refused
+        speakers = [who for who in speakers if not who.name or first.setdefault(who.side, who.name) == who.name]
+        names = {words for speaker in speakers if (words := words_of(speaker.name))}
+        whole = names | {speaker.label for speaker in speakers}
+        side_words = {speaker.side_words for speaker in speakers}
+        after_name = {"", *(f" {folded(words)}" for words in side_words)}
+        return cls(names, whole, side_words, {folded(name) for name in first.values()} - {""}, after_name)
 
 
-def _heads(text: str) -> Iterator[str]:
-    """The beginnings of a visible line up to what may end a name: the whole one, and without what may be before it."""
-    end = 0
-    yield _NAME_END.split(text, maxsplit=1)[0]
-    while before := _BEFORE_NAME.match(text, end, _MAX_BEFORE_NAME):
-        end = before.end()
-        yield _NAME_END.split(text[end : end + _MAX_NAME], maxsplit=1)[0]
+def _begins_with_name(line: str, labels: _Labels) -> bool:
+    """Whether a line begins with the name of a speaker and a colon or a dash of any kind, perhaps after a time or a
+    number, or with that name in brackets, or in bold letters with a side."""
+    return any(
+        look_alike(head[: len(name)], name) and any(look_alike(head[len(name) :], rest) for rest in labels.after_name)
+        for form in dict.fromkeys((line, as_drawn(line)))
+        for head in _heads(form)
+        for name in labels.folded_names
+    )
 
 
-def _looks_like_label(line: str, labels: _Labels) -> bool:
-    """Whether a line looks like a label: up to a colon or a dash of any kind or its end it names a speaker of the
-    transcript, perhaps after a time or a number, or with that name in brackets; or it begins with a side, or another
-    name with a side in brackets."""
-    if not line.strip() or _QUOTED.match(line):
-        return False
-    boxed = _BOXED_NAME.match(line)
-    names = [boxed[1] or boxed[3]] if boxed else []
-    for index, text in enumerate(visible_lines(line)):
-        first, *others = _heads(text)
-        if _names_side(first, index > 0 or not _PLAIN_BEGINNING.match(line), labels):
-            return True
-        names += [first, *others]
-    return any(look_alike(name, label) for name in dict.fromkeys(map(folded, names)) for label in labels.names)
+def _heads(line: str) -> Iterator[str]:
+    """The beginnings of the lines that a reader sees of one, up to what may end a name, and a name in brackets."""
+    for text in visible_lines(line):
+        yield folded(_NAME_END.split(text, maxsplit=1)[0])
+        end = 0
+        while before := _BEFORE_NAME.match(text, end, _MAX_BEFORE_NAME):
+            end = before.end()
+            yield folded(_NAME_END.split(text[end : end + _MAX_NAME], maxsplit=1)[0])
+    if boxed := _BOXED_NAME.match(line):
+        yield folded(boxed[1] or boxed[3])
 
 
-def _names_side(head: str, marked: bool, labels: _Labels) -> bool:
-    """Whether the beginning of a visible line names a side, as a whole label of the transcript does. Another word that
-    may mean a side does only where the line is `marked` by punctuation, and a single letter only if the labels of the
-    transcript call a side so."""
-    words = words_of(head)
-    if words in labels.nameless:
+def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
+    """The lines of a speech, with their numbers from 0, that look like a label: up to a colon or a dash or their end
+    they name a speaker of the transcript, with a side or alone, or a side, or another name with a side in brackets.
+    Lines of lists, tables and quotations don't."""
+
+    @cache
+    def is_like_one(line: str) -> bool:
+        marked = not _PLAIN_BEGINNING.match(line)
+        heads = enumerate(_LABEL_END.split(visible, maxsplit=1)[0] for visible in visible_lines(line))
+        return any(_is_label(head, marked or index > 0, labels) for index, head in heads)
+
+    for number, line in enumerate(sanitize(text).split("\n")):
+        if line.strip() and not _QUOTED.match(line) and (is_like_one(line) or _begins_with_name(line, labels)):
+            yield number, line.strip()
+
+
+def _is_label(head: str, marked: bool, labels: _Labels) -> bool:
+    """Whether the beginning of a visible line is a label. A word that may mean a side is one only where the line is
+    `marked` by punctuation, and a single letter only if the labels of the transcript call a side so."""
+    words = joined_words(head)
+    if words in labels.whole:
         return True
+    for name in labels.names:
+        rest = (words.removeprefix(f"{name} "), words.removesuffix(f" {name}"))
+        if any(part != words and _side(part) for part in rest):
+            return True
     if (side := _SIDE.fullmatch(words)) and side[2] in _SIDES:
         return bool(side[1]) or (marked and (len(words) > 1 or words in labels.side_words))
     speaker = _speaker(head.strip(" #")) if marked and "(" in head else None
@@ -292,9 +318,8 @@ def _names_side(head: str, marked: bool, labels: _Labels) -> bool:
 def _label_problems(place: str, first: int, text: str, labels: _Labels, advice: str) -> list[str]:
     """A problem for each line of a speech that looks like a label; `place` is before its number, from `first`."""
     return [
-        f"{place}line {first + number}: {short_repr(line.strip(), 40)} looks like a label, within a speech. {advice}"
-        for number, line in enumerate(sanitize(text).split("\n"))
-        if _looks_like_label(line, labels)
+        f"{place}line {first + number}: {short_repr(line, 40)} looks like a label, within a speech. {advice}"
+        for number, line in _lines_like_labels(text, labels)
     ]
 
 
