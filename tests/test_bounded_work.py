@@ -11,6 +11,7 @@ from corpus import for_each
 from counting import calls
 
 from debate_orchestrator.core import verbatim, visible_text
+from debate_orchestrator.core.debated_names import words_in_doubt
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.private_text import PrivateFilter, public_text
@@ -19,6 +20,7 @@ from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.name_comparison import folded
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import json_object, replies
+from debate_orchestrator.prompting.reply_code import ReplyCode
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import escapes, sanitize, yaml
@@ -201,6 +203,14 @@ def test_a_long_run_of_brackets_is_read_once() -> None:
     """A line of opening brackets comes to its end. One with more than are parsed is shown as it was written."""
     assert markup.inline_markdown("x" + "[" * 64_000 + "`a`") == "x" + r"\[" * 64_000 + r"\`a\`"
     assert markup.inline_markdown("x" + "[" * 299 + " `a`") == "x" + r"\[" * 299 + " `a`"
+
+
+@pytest.mark.timeout(60)
+def test_what_is_looked_for_in_words_is_looked_for_once() -> None:
+    """Material of capitals, as in genes, comes to its end; so does a reply with a long key and a text of many words."""
+    assert not words_in_doubt(START.format, [as_long("CGT", 390_000)])
+    words = f'{{"code": "BCDFGH", "{"a" * 60_000}x": 1, "why": "a "q" {"a " * 60_000}", "end_code": "BCDFGH"}}'
+    assert json_object.find_object(words, ReplyCode(text="BCDFGH"))[1] == ["punctuation of the JSON repaired"]
 
 
 PIECES = (

@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z\u00c0-\u1fff]+|\d+|[^\W\d_]")
 """Letters of one word, or a number. Scripts without spaces (`方案A`) end a word."""
 _PART = re.compile(r"[A-Z]+(?![a-z\u00c0-\u1fff])|\d+|.[a-z\u00c0-\u1fff]*")
 """A part of a word that is joined of several: `iPhone15Pro`, `ProMax`, `VendorA`."""
-_OTHER_PART = re.compile(r"[A-Z]{2,}(?=[a-z])|(?<=[A-Z]{2})[a-z]+")
+_OTHER_PART = re.compile(r"(?<![A-Z])[A-Z]{2,}+(?=[a-z])|(?<=[A-Z]{2})[a-z]+")
 """What may be one instead: `PROfessional`."""
 _NO_NOUN = (
     r"(?:(?!one|once|eu)[aeio]|(?:"

@@ -258,12 +258,13 @@ _TOKEN = re.compile(
     r"|(?P<number>-?\d++(?:\.\d++)?+(?:[eE][+-]?\d++)?+)(?![\w.])"
 )
 _TO_ESCAPE = re.compile(r"""(?P<escaped>\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\'|[\\"\x00-\x1f]""")
-_QUOTED_COLON = re.compile(r"""\\["']\s*+:""")
-"""A colon after an escaped quotation mark belongs to a quotation: no key ends with such a mark."""
+_WORD_OR_COLON = re.compile(r"""(?P<word>[^\W_]++)|\\["']\s*+:|(?P<colon>:)""")
+"""A word, or a colon. One after an escaped quotation mark belongs to a quotation: no key ends with such a mark."""
 _IN_NO_KEY = re.compile(r"""[\\"'{}\[\]:,\n]""")
 _ESCAPED_UNDERSCORE = re.compile(r"\\(?=_)")
 _KEY_LENGTH = 100
 """Characters that a key has at most."""
+_WORDS_IN_KEY = 8
 _AFTER_A_TEXT = re.compile(r"\s*[,:}\]]|[\s/]")
 
 
@@ -288,10 +289,9 @@ def _repaired_json(text: str) -> str | None:
     if mark is None or tokens is None:
         return None
     pairs = list(zip(tokens, [*tokens[1:], _NOTHING], strict=True))
-    keys = {plain_key(token.text) for token, after in pairs if after.is_sign(":")} - {""}
-    any_key = re.compile(rf"\b(?:{'|'.join(' ?'.join(map(re.escape, key)) for key in keys) or '(?!)'}):")
+    keys = {plain_key(token.text) for token, after in pairs if after.is_sign(":")}
     for token, after in pairs:
-        if token.kind == "text" and not after.is_sign(":") and (key := _key_within(token.text, mark[0], any_key)):
+        if token.kind == "text" and not after.is_sign(":") and (key := _key_within(token.text, mark[0], keys)):
             raise ValueError(f"a text with quotation marks holds the key {short_repr(key)}")
     return _joined(tokens)
 
@@ -332,14 +332,20 @@ def _end_of_text(text: str, index: int, mark: str) -> int | None:
     return None
 
 
-def _key_within(text: str, mark: str, any_key: re.Pattern[str]) -> str:
-    """The first key that a text has before a colon, as JSON does; empty if there is none. A text without a quotation
-    mark has swallowed none, unless it begins with what follows a text of JSON."""
+def _key_within(text: str, mark: str, keys: set[str]) -> str:
+    """The first of `keys` that a text has before a colon, as JSON does; empty if there is none. A text without a
+    quotation mark has swallowed none, unless it begins with what follows a text of JSON."""
     if mark not in text and not _AFTER_A_TEXT.match(text):
         return ""
-    words = re.sub(r"[\W_]+", lambda gap: ":" if ":" in gap[0] else " ", _QUOTED_COLON.sub(" ", text).casefold())
-    key = any_key.search(words)
-    return key[0].removesuffix(":") if key else ""
+    words = list[str]()
+    for part in _WORD_OR_COLON.finditer(text):
+        if part["word"]:
+            words = [*words[1 - _WORDS_IN_KEY :], part["word"].casefold()]
+        elif part["colon"]:
+            ends = ("".join(words[n:]) for n in range(len(words)))
+            if key := next((end for end in ends if end in keys), ""):
+                return key
+    return ""
 
 
 def _joined(tokens: list[_Token]) -> str | None:
