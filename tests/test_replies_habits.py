@@ -68,6 +68,8 @@ FORMS = {
     "a fence of another language": "```javascript\n{}\n```",
     "a fence on one line": "```{}```",
     "private reasoning": "<think>A said {x}. B is {\"winner\": \"b\"}?</think>\n{}",
+    "words of reasoning before it": "Thinking:\nA is better.\n\n{}",
+    "other words of reasoning": "Here is my thought process:\nA is better.\n\n{}",
     "a brace that is spoken of": 'It begins with "{" and ends with "}": {}',
     "a quoted ballot before it": 'One ends with "{"winner": "b"}", which I ignore.\n\nMy ballot:\n\n{}',
     "the token that ends a message": "{}<|end|><|endoftext|>",
@@ -122,9 +124,7 @@ def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
 
     assert event.data.keys() == ballot.keys()
     assert (event.data["winner"], event.data.get("scores")) == (ballot["winner"], ballot.get("scores"))
-    assert text == dumped(debate, ballot) or any(
-        "punctuation of the JSON repaired" in change for change in event.changes
-    )
+    assert text == dumped(debate, ballot) or "punctuation of the JSON repaired" in " ".join(event.changes)
 
 
 @pytest.mark.parametrize("debate", [ROUND, FINAL], ids=["ballot", "verdict"])
@@ -150,7 +150,7 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
     "winner in brackets": (FINAL, {"winner": '("A")'}, {"winner": "a"}),
     "winner by its position": (FINAL, {"winner": "Bob says so."}, {"winner": "b"}),
     "winner by its position in bold": (FINAL, {"winner": "**Bob says so.**"}, {"winner": "b"}),
-    "winner side_b": (FINAL, {"winner": "the side_b"}, {"winner": "b"}),
+    "winner side_b wins": (FINAL, {"winner": "side_b wins"}, {"winner": "b"}),
     "winner Tie": (FINAL, {"winner": "Tie"}, {"winner": "tie", "strength": None}),
     "winner draw": (FINAL, {"winner": "a draw"}, {"winner": "tie", "strength": None}),
     "a list of one winner": (FINAL, {"winner": ["a"]}, {"winner": "a"}),
@@ -203,7 +203,7 @@ def debating(debate: DebateState, **settings: Any) -> DebateState:
     [
         *[("R1", "R1", ""), ("R1", "r1.", ""), ("R3", "Side B", "b"), ("R3", "R2", ""), ("Pro", "Pro", "")],
         *[("Treatment A", "A", ""), ("Treatment B", "B", ""), ("A tram", "Side B", ""), ("a tram", "A", "a")],
-        *[("a", "A", ""), ("A", "A wins", ""), ("A is better", "A", ""), ("≥", "A?", "")],
+        *[("a", "A", ""), ("A wins", "A wins", ""), ("A is better", "A", ""), ("≥", "A?", "")],
         *[("Team B is worse than team A", "Team B", ""), ("Option “A”", "A", ""), ("Vendor-A", "(A)", "")],
         *[("Buy the Pro", "Pro", ""), ("Buy the Pro", "the Pro", ""), ("Buy the Pro", "Researcher A (Pro)", "a")],
         *[("Hire researcher A", "Researcher A", ""), ("Vendor A", "a", "a"), ("Vendor A", "Researcher B", "b")],
@@ -234,17 +234,15 @@ def test_what_means_both_sides_is_not_read_as_one(row: tuple[str, str, str]) -> 
             assert read(dumped(debate, given), debate).data["scores"][side] == SCORES
 
 
-_AHEAD_BALLOTS = {
-    "1.verdict.judge": ballot_fields(8, 4, rounds=1),
-    f"1.verdict.judge{MIRRORED}": ballot_fields(4, 8, rounds=1),
-}
+_AHEAD_POINTS = {"1.verdict.judge": (8, 4), f"1.verdict.judge{MIRRORED}": (4, 8)}
+_AHEAD_BALLOTS = {turn: ballot_fields(*points, rounds=1) for turn, points in _AHEAD_POINTS.items()}
 AHEAD, AHEAD_MIRRORED = (
     play_debate(1, 1, _AHEAD_BALLOTS, until=f"final.verdict.judge{end}", mirror=bool(end)) for end in ("", MIRRORED)
 )
 """Before a judge's verdict, with side a ahead on its ballots."""
 
 
-@for_each(["B", "Con", "side b"])
+@for_each(["B", "Con", "side b wins"])
 def test_a_short_word_for_the_side_with_fewer_points_is_not_read(written: str) -> None:
     """It may mean what is debated, and is asked for again, on a ballot with scores and after the judge's own ballots. A
     key or a name may contradict the scores, whatever words other fields have."""
@@ -253,7 +251,7 @@ def test_a_short_word_for_the_side_with_fewer_points_is_not_read(written: str) -
     for debate, ballot, behind, word in (
         (ROUND, BALLOT, "b", written), (AHEAD, VERDICT, "b", written), (last_due, VERDICT, "a", other)
     ):  # fmt: skip
-        claims = {"unsupported_claims": [{"seat": word, "claim": "x"}]} if debate is ROUND else {}
+        claims = {"unsupported_claims": [{"seat": word.removesuffix(" wins"), "claim": "x"}]} if debate is ROUND else {}
         with pytest.raises(BadReply, match=r"winner: the winner has fewer points, and .* may mean what is debated"):
             read(dumped(debate, ballot | claims | {"winner": word}), debate)
         for sure in (behind, f"Researcher {behind.upper()}"):
@@ -269,13 +267,16 @@ def test_letters_of_swapped_scores_are_not_read() -> None:
 
 def test_a_concession_is_read_from_whole_names() -> None:
     """Who conceded is read from a key or a whole name. A short word, or a position such as `Yes`, which may say whether
-    a side conceded, is asked for again. `No` says that none did."""
-    short = [(ROUND, written) for written in ("B", "(b)", "side B", "Con", "the Con side")]
+    a side conceded, is asked for again; so are words that say who won. `No` says that none did."""
+    won = ("B won", "Winner: B", "B wins", "B is the winner")
+    short = [(ROUND, written) for written in ("B", "(b)", "side B", "Con", "the Con side", "the winner B", *won)]
     for debate, written in [*short, *((YES_OR_NO, words) for words in ("Yes", "yes", "Not yet.", "not yet"))]:
         with pytest.raises(BadReply, match=r"conceded: .* is not one of a, b, null"):
             read(dumped(debate, BALLOT | {"conceded": written}), debate)
     for written in ("b", "Researcher B", "**researcher b** (Con)"):
         assert read(dumped(ROUND, BALLOT | {"conceded": written}), ROUND).data["conceded"] == "b"
+    for written in won:
+        assert read(dumped(ROUND, BALLOT | ballot_fields(4, 8, winner=written)), ROUND).data["winner"] == "b"
     assert read(dumped(YES_OR_NO, BALLOT | {"conceded": "No"}), YES_OR_NO).data["conceded"] is None
 
 
@@ -284,7 +285,7 @@ def test_words_for_no_winner_that_are_debated_are_not_read(position: str) -> Non
     """`Neither`, or `Draw`, may be a position, or say that none won: it is asked for again. The other position and the
     exact key for a tie are read."""
     debate = debating(FINAL, positions={"a": "The Greens", "b": position})
-    words = "Neither|neither" if position == "Neither" else "Draw|the draw|tied|Tie"
+    words = "Neither|Neither won|neither is the winner" if position == "Neither" else "Draw|the draw|Draw won|tied|Tie"
     for winner in words.split("|"):
         with pytest.raises(BadReply, match=r"winner: .* is not one of a, b, tie"):
             read(dumped(debate, VERDICT | {"winner": winner}), debate)
@@ -382,7 +383,6 @@ ASKED_AGAIN = {
     "a key of two words in a text": TEXT.replace("So it is.", 'It "is" so; follow up: more', 1),
     "a code in a text before a ballot": f"It said {CODE}, and {CODE} again.\n{TEXT}",
     "only prose": "A wins, by a nose.",
-    "a winner in a sentence": dumped(FINAL, VERDICT | {"winner": "B wins"}),
     "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),
     "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),
     "a number under another key": dumped(FINAL, VERDICT | {"confidence": 0.8}),

@@ -78,16 +78,22 @@ _END_OF_MESSAGE = re.compile(
 )
 """The tokens with which models end a message, where a server shows them, and what the commands of llama.cpp, Docker and
 MLX print behind one."""
-_WORDS_AROUND_REASONING = (
-    (re.compile(r"\s*(?:assistant)?(?:analysis|commentary)(?=[^\s:.,])"), re.compile("assistantfinal")),
-    (re.compile(r"\s*Thinking\.\.\.\r?\n"), re.compile(r"\n\.\.\.done thinking\.(?!\S)")),
-    (re.compile(r"\s*Thinking:\r?\n"), re.compile(r"\n\n--\n\n")),
-    (re.compile(r"\s*Here(?:'s| is) my thought process:"), re.compile(r"Here(?:'s| is) my response:")),
+_REASONING_IN_WORDS = re.compile(
+    r"\s*(?:(?:(?:assistant)?(?:analysis|commentary)(?=[^\s:]).*?)?assistantfinal"
+    r"|Thinking\.\.\.\r?\n.*?\n\.\.\.done thinking\.(?!\S)|Thinking:\n.*?\n\n--\n\n"
+    r"|Here(?:'s| is) my thought process:.*?Here(?:'s| is) my response:)",
+    re.DOTALL,
 )
-"""Words that open reasoning at the start of a reply, and those that close it: of gpt-oss where a server drops its
-tokens, of `ollama run`, of `docker model run`, and of Granite. A speech may begin with one of the former."""
-_BEFORE_ANSWER = re.compile(r"\s*={10}\r?\n|\s*assistantfinal")
-"""What MLX' command prints before an answer, and gpt-oss where it does not reason."""
+"""What is left of the channels of gpt-oss where a server drops the tokens; what `ollama run` and `docker model run`
+print; the words of Granite."""
+_OPEN_REASONING_IN_WORDS = re.compile(r"\s*(?:analysis(?=[^\s:.,])|Thinking\.\.\.\r?\n).*", re.DOTALL)
+"""The same without its end. A speech may begin so."""
+_MAY_OPEN_REASONING = re.compile(
+    r"\s*(?:analysis(?=[^\s:.,])|Thinking(?:\.\.\.|:)\r?\n|Here(?:'s| is) my thought process:).*", re.DOTALL
+)
+"""What is not shown while it is written: its end may yet come."""
+_RULE_BEFORE_ANSWER = re.compile(r"\s*={10}\r?\n")
+"""What MLX' command prints before an answer."""
 _ANSWER = re.compile(
     r"\s*<(?:(answer|response)>(?!.*<\1>)(?P<text>.*)</\1>|\|(?:START_RESPONSE|begin_of_solution)\|>(?P<rest>.*))\s*",
     re.DOTALL,
@@ -171,11 +177,12 @@ class PrivateFilter:
 def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> PublicText:
     """The text without its private reasoning; while it is incomplete, also without all that follows an open tag."""
     text = without_end_of_message(text)
-    if rule := _BEFORE_ANSWER.match(text):
+    if rule := _RULE_BEFORE_ANSWER.match(text):
         text = text[rule.end() :]
-    in_words = _end_of_reasoning_in_words(text, is_open=not is_complete or not is_speech)
-    tags, public, at = _tags(tag), list[str](), in_words
-    position, private, is_begun = at, in_words > 0, True
+    is_open = _OPEN_REASONING_IN_WORDS if is_complete else _MAY_OPEN_REASONING
+    in_words = _REASONING_IN_WORDS.match(text) or (None if is_speech and is_complete else is_open.match(text))
+    tags, public, at = _tags(tag), list[str](), in_words.end() if in_words else 0
+    position, private, is_begun = at, bool(in_words), True
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)
@@ -207,16 +214,6 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
     if answer := _ANSWER.fullmatch(spoken):
         spoken = answer["rest"] if answer["text"] is None else answer["text"]
     return PublicText(spoken, private, bool(unclosed) or not is_begun)
-
-
-def _end_of_reasoning_in_words(text: str, *, is_open: bool) -> int:
-    """The end of the reasoning that words at the start of a text open; 0 if there is none. If it `is_open`, reasoning
-    that is never closed takes all of the text."""
-    for opening, closing in _WORDS_AROUND_REASONING:
-        if opened := opening.match(text):
-            closed = closing.search(text, opened.end() - 1)
-            return closed.end() if closed else len(text) * is_open
-    return 0
 
 
 def _closed_by_another(tags: _Tags, text: str, position: int) -> bool:

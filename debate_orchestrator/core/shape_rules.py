@@ -37,8 +37,9 @@ class ReservedField(NamedTuple):
     """Whether a number must be a whole one."""
     items: Literal["texts", "objects", ""] = ""
     """The kind of a list's items; any if empty."""
-    reads_whole_names: bool = False
-    """Whether a side is read in a choice by its key or its whole name alone, and not by any word for it."""
+    reads: Literal["whole names", "who won", ""] = ""
+    """How a side is read in a choice: by its key or its whole name alone, or also by words such as `A won`; if empty,
+    by any word for it."""
     fields: Mapping[str, ReservedField] = {}
     """The reserved fields of an object, or of each item of a list. Others may be beside them."""
 
@@ -51,7 +52,7 @@ _CLAIM_TEXT = ReservedField("text", may_be_left_out=True)
 
 JUDGE_FIELDS: Mapping[str, ReservedField] = {
     "scores": ReservedField("scores"),
-    "winner": ReservedField("choice", options=(_SIDES, *OUTCOMES)),
+    "winner": ReservedField("choice", options=(_SIDES, *OUTCOMES), reads="who won"),
     "label": ReservedField("choice", nullable=True, may_be_left_out=True),
     "score": ReservedField("number", nullable=True, may_be_left_out=True),
     "probability": ReservedField("number", nullable=True, may_be_left_out=True),
@@ -65,7 +66,7 @@ JUDGE_FIELDS: Mapping[str, ReservedField] = {
         },
     ),
     "feedback": ReservedField("text", may_be_left_out=True, per_side=True),
-    "conceded": ReservedField("choice", nullable=True, may_be_left_out=True, options=(_SIDES,), reads_whole_names=True),
+    "conceded": ReservedField("choice", nullable=True, may_be_left_out=True, options=(_SIDES,), reads="whole names"),
     NO_NEW_GROUND: ReservedField("boolean", nullable=True, may_be_left_out=True),
     "strength": ReservedField("choice", nullable=True, may_be_left_out=True),
     "rows": ReservedField(

@@ -45,6 +45,8 @@ _EMPHASIS = re.compile(r"(\*{1,3}|`|(?<!\w)_{1,2})(?=\S)(.+?)(?<=\S)\1")
 _ENCLOSED = re.compile(r"""["'“(\[](.+)["'”)\]]|(.+)\.""")
 _PLAIN_WORDS = re.compile(r"[^\W_]+(?:(?:[-_'’/]|:?\s+\(?)[^\W_]+)*[):]?")
 """Words with punctuation between them that means nothing."""
+_OF_WINNER = re.compile(r"^winner | (?:wins|won|is the winner)$")
+"""Words around a side that say that it won. In a choice that says something else, they are read as no side."""
 _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
@@ -236,13 +238,16 @@ class _Normalizer:
             return value
         whole, sides = plain_phrase(value) or "", self.shape_context.sides
         reserved = JUDGE_FIELDS.get(where.rpartition(".")[2])
-        if reserved and reserved.reads_whole_names:
+        reads = reserved.reads if reserved else ""
+        if reads == "whole names":
             return None if whole in self.short | self.positions else self.meanings.get(whole) or None
-        words = whole.removeprefix("the ")
-        readings = {whole, words, phrase_with_signs(value)}
+        bare = whole.removeprefix("the ")
+        words = _OF_WINNER.sub("", whole).removeprefix("the ") if reads == "who won" else bare
         # `Yes`, `false` or `Neither` may say whether a side did so at all, or answer the question of an issue.
+        others = self.positions | _BOOLEANS.keys()
+        readings = {whole, phrase_with_signs(value)} | ({words} if words == bare else {words} - others)
         if field.optional or field.per_issue or words in _NO_WINNER:
-            readings -= self.positions | _BOOLEANS.keys()
+            readings -= others
         meanings = self.meanings if not set(sides).isdisjoint(options) else {}
         meant = {meanings[text] for text in readings & meanings.keys()}
         meant |= {text for text in options if readings & {phrase(text), *_SYNONYMS.get(text, ())} and text not in sides}

@@ -189,7 +189,16 @@ def test_a_code_survives_how_models_write(form: str) -> None:
 
 
 @for_each(
-    ["> **LINE** [CODE]", "I will not say LINE  [CODE]", "```\nBARE [CODE]\n```", "**LINE [CODE]", "LINE   [CODE]"]
+    [
+        *(
+            "> **LINE** [CODE]",
+            "I will not say LINE  [CODE]",
+            "```\nBARE [CODE]\n```",
+            "**LINE [CODE]",
+            "LINE   [CODE]",
+        ),
+        "assistantfinal</think>\n\nLINE [CODE]",
+    ]
 )
 def test_other_forms_of_the_line_with_a_code_decide_nothing(form: str) -> None:
     """A line with its code that is quoted, in a sentence or in code, or in another form, is not an act."""

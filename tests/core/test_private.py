@@ -309,6 +309,7 @@ def test_what_a_server_leaves_of_tokens_is_read() -> None:
     ends = {"answer>": "</answer>", "response>": "</response>", "|START_RESPONSE|>": "<|END_RESPONSE|>"}
     pairs = [f"<think>SECRET</think>\n<{start}\nMy case.\n{end}" for start, end in ends.items()]
     channels = ("analysisHm, SECRET.assistantfinalMy case.", "assistantfinalMy case.")
+    channels += ("analysis. SECRET.assistantfinalMy case.",)
     commands = (
         "Thinking...\nSECRET.\n...done thinking.\n\nMy case.",
         "[Start thinking]\nSECRET.\n[End thinking]\n\nMy case.",
