@@ -187,6 +187,23 @@ def test_an_undecided_debate_with_a_decision_brief_is_reopened(tmp_path: Path) -
     assert schedule.turns_to_reopen(debate) == []
 
 
+def test_a_debate_whose_ballots_could_all_be_used_is_not_reopened(tmp_path: Path) -> None:
+    """A vote that changed with the sides swapped, beside that of a stand-in, leaves no decision. Nothing is asked
+    again: the answers would be the same."""
+    cast = {"judge": ["command:x", "rehearse"]}
+    with begun(tmp_path / "j", rounds=1, brief=True, mirror=True, cast=cast) as journal:
+        current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
+        while not current.state.complete:
+            turn = current.state.due[0]
+            spec = "rehearse" if turn.seat == "judge-2" else "command:x"
+            reply = Reply(text=rehearse.reply_for(current.state, turn), brief_digest="0" * 64, spec=spec)
+            record_event(journal, current, replies.parse_reply(current.state, turn, reply, None))
+
+    verdict = tally.verdict(current.state)
+    assert verdict is not None and verdict.winner == "no decision"
+    assert not schedule.is_undecided(current.state)
+
+
 def test_a_spoiled_speech_is_kept_and_asked_again(tmp_path: Path) -> None:
     """A debater whose speech is invalid twice stops the debate and is not an absence; resumed, it is asked again."""
     silent = Speaker(lambda brief: " " if brief.turn_id == "1.opening.b" else None, rounds=1)

@@ -309,7 +309,8 @@ def turns_to_reopen(debate: DebateState) -> list[Turn]:
     if (turns := turns_without_usable_ballot(debate) or missing) or not _lacks_decision(debate):
         return turns
     after = [turn for turn in turns_taken(debate) if turn.after_rounds]
-    return [turn for turn in after if turn.role == RAPPORTEUR or isinstance(debate.replies[turn.id], Rejected)]
+    rejected = [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
+    return [turn for turn in after if turn.role == RAPPORTEUR or turn in rejected] if rejected else []
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:
