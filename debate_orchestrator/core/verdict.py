@@ -207,10 +207,8 @@ def panel_winner(
     if winner_of:
         label = plurality_label(votes)
         return NO_DECISION if label is None else winner_of.get(label, NO_DECISION)
-    decided = Counter(vote.winner for vote in decided_votes(votes))
-    if 2 * decided[CONSENSUS] > decided.total():
-        return CONSENSUS
-    return leader({side: decided[side] for side in sides})  # votes for a tie count for no side
+    decided = [vote.winner for vote in decided_votes(votes)]
+    return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)
 
 
 def plurality_label(votes: Sequence[Vote]) -> str | None:
@@ -248,6 +246,12 @@ def swing_winner(votes_gained: Mapping[str, int]) -> str:
     """The side that gained more votes than the other; a tie where they gained as many, or no side gained any."""
     gained_most = leader({side: Fraction(n) for side, n in votes_gained.items()})
     return gained_most if votes_gained.get(gained_most, 0) > 0 else TIE
+
+
+def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
+    """The side that more votes name than any other; votes for a tie are not counted; equal is a tie."""
+    counts = Counter(vote for vote in votes if vote in sides)
+    return leader({side: counts[side] for side in sides}) if counts else TIE
 
 
 class RoundResult(FrozenModel):

@@ -322,8 +322,11 @@ def test_another_label_is_another_vote() -> None:
     ([], 0, "no decision"),
 ])  # fmt: skip
 def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner: str) -> None:
-    """There is a decision where as many judges as the quorum vote for a side, a tie or consensus."""
+    """There is a decision where as many judges as the quorum vote for a side, a tie or consensus. Votes for a tie
+    alone decide for no side, also where there is but one."""
     assert panel_winner(panel(*votes), SIDES, quorum) == winner
+    if "b" not in votes:
+        assert panel_winner(panel(*votes), SIDES[:1], quorum) == winner
 
 
 # Before and after
