@@ -223,6 +223,19 @@ def test_a_name_that_no_table_takes(debate: Run, place: str) -> None:
     assert "at most 1000 characters" in ran.err and [row.id for row in read_rows("t").debates] == ["1"]
 
 
+def test_journals_whose_names_differ_by_a_key_alone(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables, which show no key, would have two debates of one name: one is left out, which is said."""
+    keys = ["sk-fakefakefakefakefakefake0001aaaa", "sk-ant-fakefakefakefakefake0002bbbb"]
+    for variable, key in zip(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), keys, strict=True):
+        monkeypatch.setenv(variable, key)
+        Path("x", key).mkdir()
+        opened, *others = play_events(rounds=1)
+        write_journal(Path("x", key, "1.journal.jsonl"), [opened.model_copy(update={"nonce": key[-4:] * 4}), *others])
+    ran = debate("tournament", "report", "x")
+    assert ran.code == 0 and "the path of another journal differs from it by an API key alone." in ran.err, ran.err
+    assert not any(key in ran.err + ran.out for key in keys) and len(read_rows("x").debates) == 1
+
+
 def test_no_journal_is_passed_over(here: Path) -> None:
     """Journals beside a folder that is named `debates` count, and what is not read is named: folders that are links or
     can't be read, hidden journals, and journals in a folder of imported results or beside the debates of a tournament.

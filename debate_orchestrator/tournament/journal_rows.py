@@ -52,6 +52,7 @@ from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage,
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
 from debate_orchestrator.util.errors import BadFile, BadJournal, UserError, without_hint
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import quoted
 
 _SEATS: dict[str, Side] = {"a": "pro", "b": "con"}
@@ -157,11 +158,16 @@ def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[st
     named by its path from `folder`, since journals of several folders may have one name."""
     debates: list[_Debate] = []
     problems: list[str] = []
+    names_without_keys = set[str]()
     for path in paths:
         name = debate_id(path, folder)
         if len(name) > rows.MAX_NAME_LENGTH:
             problems.append(f"{name_of(path)}: its path has more than {rows.MAX_NAME_LENGTH:,} characters.")
             continue
+        if (name_without_keys := redact(name)) in names_without_keys:
+            problems.append(f"{name_of(path)}: the path of another journal differs from it by an API key alone.")
+            continue
+        names_without_keys.add(name_without_keys)
         try:
             entries = read(path, follow=False).entries
             debates.append(_Debate(name, path, build_report(entries, journal=path), entries))
