@@ -249,6 +249,10 @@ class Format(FrozenModel):
                 ("seats",),
                 "there must be a judge, or a format in which the debate is judged later (judged_by_format)",
             )
+        for n, seat in enumerate(self.context_heard_by):
+            if seat not in SIDES_AND_JUDGE:
+                problem = f"context_heard_by names {seat!r}; it may name {', '.join(SIDES_AND_JUDGE)}"
+                yield ("context_heard_by", n), problem
 
     def _phase_problems(self) -> Iterator[LocatedProblem]:
         sections = (("before", self.before), ("round", self.round), ("after", self.after))

@@ -327,6 +327,8 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
         ({"seats": PLAIN["seats"] | {"usher": PLAIN["seats"]["a"]}}, "a seat: a, b, judge"),
         ({"context_heard_by": ["z"]}, "a seat: a, b, judge"),
+        ({"context_heard_by": ["a", "rapporteur"]}, "context_heard_by names 'rapporteur'; it may name a, b, judge"),
+        ({"context_heard_by": ["clerk"]}, "context_heard_by names 'clerk'; it may name a, b, judge"),
         ({"round": [phase("x", "a", declines_heard_by=["z"])]}, "a seat: a, b, judge"),
         (CLERK | {"round": [phase("x", "clerk")]}, "has a clerk speak"),
         (CLERK | {"round": [SPEECH, phase("x", "clerk", reply="final")]}, "the clerk hears nothing"),
