@@ -383,6 +383,7 @@ class TestTheSame:
             setup_questions.answer(asked, "positions_ok", "yes")
 
         assert refusal.value.problems[0].startswith("positions: both sides argue 'Tabs.'")
+        same = setup_questions.with_checked_answers(same)  # as a file holds them
         other = said(setup_questions, same, ("position_b", "Spaces."), ("positions_ok", "yes"))
         assert question(setup_questions, other).key == "rounds"
 

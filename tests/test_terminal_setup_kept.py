@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from conftest import Run
 from persons import (
     BACK,
@@ -22,6 +23,7 @@ from persons import (
     settled,
 )  # fmt: skip
 
+from debate_orchestrator.core.settings import MAX_JUDGES
 from debate_orchestrator.setup.state import load
 from debate_orchestrator.util.errors import BadSettings
 
@@ -52,6 +54,20 @@ class TestLeaving:
             "moderator": "",
         }
         assert again.state.progress.seats_answered is None
+
+    def test_at_a_seat_after_the_last(self, here: Path) -> None:
+        """A file that says that more seats were answered than there are is not asked for one of them again."""
+        run_setup(TOPIC, "seats", "human", CTRL_C)
+        path = Path(".debate-setup.yaml")
+        judges = [f"m:{number}" for number in range(MAX_JUDGES)]
+        kept = yaml.safe_load(path.read_text())
+        kept["cast"] = {"a": "human", "b": "human", "judge": judges}
+        kept |= {"issues": False, "brief": False}  # no rapporteur, who would be asked for after them
+        kept["setup"]["seats_answered"] = MAX_JUDGES + 3
+        path.write_text(yaml.safe_dump(kept))
+
+        held = run_setup("", CTRL_C, goes_on=True)
+        assert held.state.answers["cast"]["judge"] == judges and held.state.progress.seats_answered is None
 
     def test_a_change_of_seats_that_is_taken_back(self, here: Path) -> None:
         """Back from the seats, where the cast is to be changed, leaves it as it was."""

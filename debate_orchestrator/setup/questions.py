@@ -242,7 +242,9 @@ class SetupQuestions:
             del answered["topic"]
         to_check = {"insist": True, **answered}  # what is missing is still to be asked for
         positions, sides = answered.get("positions"), self.format.sides
-        if isinstance(positions, dict) and positions.keys() < {*sides} and {*map(type, positions.values())} <= {str}:
+        if isinstance(positions, dict) and positions.keys() <= {*sides} and {*map(type, positions.values())} <= {str}:
+            if duplicate_positions(positions):  # they are refused when they are confirmed, and can be changed till then
+                positions = dict([*positions.items()][:1])
             to_check["positions"] = {side: f"({side})" for side in sides} | positions
         answers.judging_settings(to_check, self.format, MAX_JUDGES)
         if isinstance(answered.get("context"), str):

@@ -98,7 +98,7 @@ class CastSetup(SetupBase):
             for (seat, _), spec in zip(asked_seats, answers, strict=False):
                 chosen.setdefault(seat, []).extend(filter(None, [spec]))
             cast = {seat: entry if len(entry) > 1 else entry[0] for seat, entry in chosen.items() if entry}
-            if len(asked_seats) == len(answers):
+            if len(asked_seats) <= len(answers):  # a file may have too many
                 return cast
             state = with_progress(self.state, seats_answered=len(answers))
             cast_so_far = {**stated_cast(state.answers), **cast}
