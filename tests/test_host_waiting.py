@@ -21,7 +21,7 @@ from debate_orchestrator.core.events import QuestionAsked
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.host import turns_folder
 from debate_orchestrator.setup.state import load
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal import JournalWriter, read
 
 J = "report.journal.jsonl"
 
@@ -74,6 +74,23 @@ def test_one_step_takes_what_was_given_before_and_during_its_wait(
     assert [one["turn"] for one in ran.json["accepted"]] == [given["turn"], filed["turn"]]
     assert ran.code == 2 and len(ran.json["complaints"]) == 1 and "9.opening.a" in ran.json["complaints"][0]
     assert "awaited" not in ran.json and ran.json["turns"]
+
+
+def test_a_wait_without_replies_needs_no_journal_of_its_own(
+    debate: Run, two_due: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that was given no reply waits also while another process writes the journal."""
+    writer = JournalWriter(J)
+
+    def waits(*_: object) -> None:
+        writer.close()
+        scripted_replies.answer(two_due)
+
+    monkeypatch.setattr(step, "wait", waits)
+    monkeypatch.setattr(step, "_LOCK_SECONDS", 0.0)
+    ran = debate("step", J, "--wait", "9", "--json")
+    writer.close()
+    assert ran.code == 0 and len(ran.json["accepted"]) == 2
 
 
 def awaited(is_so: Callable[[], bool]) -> None:

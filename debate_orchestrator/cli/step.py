@@ -84,25 +84,25 @@ def _step(replies: dict[str, str], piped: PipedInput, problems: list[str], argum
     open_session = partial(
         existing_debate, arguments.journal, consent_command=consent_command, lock_seconds=_LOCK_SECONDS
     )
+    stepper = None
+    if arguments.wait:
+        if replies:  # they are saved before the wait, in which the step may be ended
+            with open_session(changes) as session:
+                stepper = _take(session, replies, piped, problems, arguments)
+            changes = _no_changes
+        wait(arguments.journal, arguments.wait, replies)  # another step may write the journal meanwhile
     with open_session(changes) as session:
         if not (session.state.due or arguments.json):
             print_status(finished_sentence(session.files.journal))
-        stepper = _take(session, replies, piped, problems, arguments)
-        if not arguments.wait:
-            return _finish(stepper, session, problems, arguments)
-    wait(arguments.journal, arguments.wait, replies)  # another step may write the journal meanwhile
-    with open_session(lambda debate: []) as session:  # its changes are made
-        stepper.reattach(session)
-        return _finish(stepper, session, problems, arguments)
-
-
-def _finish(stepper: Stepper, session: DebateSession, problems: list[str], arguments: argparse.Namespace) -> int:
-    """Prints what is due now. `problems` are those of replies that were not taken."""
-    result = stepper.step()
-    show = (*_changed_list(session.state, arguments), *result.show)
-    result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-    problems.clear()  # print_step tells them, also where it fails
-    return print_step(result, session, arguments)
+        if stepper is None:
+            stepper = _take(session, replies, piped, problems, arguments)
+        else:
+            stepper.reattach(session)
+        result = stepper.step()
+        show = (*_changed_list(session.state, arguments), *result.show)
+        result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
+        problems.clear()  # print_step tells them, also where it fails
+        return print_step(result, session, arguments)
 
 
 def _take(
@@ -152,6 +152,11 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     if arguments.issues:
         changes.append(changed_issues(in_new_order(current_issues(debate), arguments.issues)))
     return changes
+
+
+def _no_changes(_: DebateState) -> list[Event]:
+    """For a debate that is opened again: its changes were made when it was opened first."""
+    return []
 
 
 def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[str]:
