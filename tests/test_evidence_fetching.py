@@ -173,11 +173,12 @@ def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> 
         (answer(b"#" * (MAX_ROBOTS_SIZE + 1)), "it is larger than 0.512 MB"),
         (moved("/robots.txt"), "redirected more than 5 times"),
         (moved("http://10.0.0.1/robots.txt"), "which is refused"),
+        (moved("/elsewhere"), "the answer broke off, or is not HTTP"),
     ],
 )
 def test_robots_that_can_not_be_read_forbid_everything(site: Site, said: bytes, why: str) -> None:
     """Where a robots.txt is there and can't be read, nothing is asked of its host."""
-    site.says["/robots.txt"] = said
+    site.says |= {"/robots.txt": said, "/elsewhere": b"?"}
     error = refused(site)
 
     assert error.state == "blocked" and error.why.startswith("its robots.txt can't be read") and why in error.why

@@ -222,7 +222,10 @@ class Fetcher:
         for _ in range(REDIRECTS + 1):
             if obey_robots:
                 await self._check_robots(address)
-            response = await self._get(address, accept, max_bytes)
+            try:
+                response = await self._get(address, accept, max_bytes)
+            except NoAnswer as error:  # the first host has answered, if this one is another station
+                raise (Unreachable(error.why) if len(requested) > 1 else error) from None
             if response.status not in _MOVED or not response.location:
                 return requested, response
             try:
