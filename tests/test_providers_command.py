@@ -386,3 +386,18 @@ def test_a_screening_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: p
         screen(f"sh -c {shlex.quote(f'sleep 60 & echo $! > {shlex.quote(str(pid))}; wait')}")
 
     assert gone(int(pid.read_text(encoding="utf-8")))
+
+
+def test_an_answer_counts_while_what_the_screening_left_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is only for the answer: a request goes on after one that came in time, though the time is over once
+    what the program left running is ended."""
+    monkeypatch.setattr(site, "SCREENING_SECONDS", 2.0)
+    monkeypatch.setattr(command, "GRACE_SECONDS", 2.2)
+
+    async def request() -> str:
+        program = shlex.quote("(trap '' TERM; sleep 60) & echo Not here.; exit 1")
+        reason = await TopicScreener(f"sh -c {program}").reason({"topic": "x", "positions": {}})
+        await asyncio.sleep(0.1)
+        return reason
+
+    assert asyncio.run(request()) == "Not here."

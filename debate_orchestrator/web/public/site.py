@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import os
 import re
 import secrets
@@ -173,8 +172,13 @@ class TopicScreener:
         if not self._command:
             return ""
         try:
-            async with running_timeout(SCREENING_SECONDS), self._limit:
-                output = await self._output(json.dumps(request).encode())
+            async with running_timeout(SCREENING_SECONDS) as waiting:
+                await self._limit.acquire()
+                seconds_left = SCREENING_SECONDS - waiting.elapsed()
+            try:
+                output = await self._output(json.dumps(request).encode(), seconds_left)
+            finally:
+                self._limit.release()
         except TimeoutError:
             raise ScreeningFailed(f"screening: no answer within {SCREENING_SECONDS:g} s.") from None
         if output is None:
@@ -182,11 +186,11 @@ class TopicScreener:
         redact = redactor("\n".join([request["topic"], *request["positions"].values()]))
         return one_line(redact(output).strip().partition("\n")[0])[:_MAX_REASON_LENGTH] or _UNEXPLAINED
 
-    async def _output(self, request: bytes) -> str | None:
+    async def _output(self, request: bytes, seconds: float) -> str | None:
         """What the program prints as it refuses; None if it accepts."""
         run = ProgramRun()
         try:
-            await run.run(self._command, environment(), request, math.inf, stderr=False)
+            await run.run(self._command, environment(), request, seconds, stderr=False)
         except NotRun as failure:
             raise ScreeningFailed(f"screening: the program can't be run ({failure.error}).") from None
         code = run.code
