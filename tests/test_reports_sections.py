@@ -98,7 +98,8 @@ def test_a_vote_of_two_models_is_reported() -> None:
             assert "| Judge | A (75%) | A (75%), by another model | \\- | A |" in text
             assert "Unchanged with the sides swapped" not in text
         else:
-            assert "| Judge | A (75%) | A (75%) | yes | A |" in text
+            assert "| Final | Judge | A (75%), by another model | A (75%) | yes | A |" in text
+            assert "Votes gained" not in text
     differing = next(n for n, event in enumerate(made) if getattr(event, "turn_id", "") == "final.verdict.judge")
     ballot = made[differing]
     spec = ballot.reply.model_copy(update={"spec": "command:before"})

@@ -288,6 +288,9 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
         else phrase("no ballot that counts")
         for parsed_ballot, ballot in ((vote.original, vote.turn_id), (vote.mirrored, vote.turn_id + MIRRORED))
     )
+    before = {one.judge: one for one in report.judging.pre_debate_votes}.get(vote.judge, vote)
+    if vote.original and is_one_judge(vote) and not is_one_judge(before, vote):
+        original = phrase(original, ", by another model")
     stable = "yes" if vote.stable else "no"
     mirrored = phrase(mirrored, "" if is_one_judge(vote) else ", by another model")
     shown_mirrored = (mirrored, phrase(stable if vote.is_pair else "-")) if vote.shown_mirrored else ((), ())
