@@ -136,13 +136,17 @@ def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
 
 
 def test_nothing_is_asked_that_could_not_be_opened(debate: Run, server: Server) -> None:
-    """What would be refused afterwards is refused before the moderator is paid."""
+    """What would be refused afterwards is refused before the moderator is paid. Where the cap allows no call, to run it
+    again is no way out."""
     Path("r.journal.jsonl").write_text("a journal of another debate\n", encoding="utf-8")
     there = debate("run", *SETUP)
     capped = debate("run", *SETUP, "--output=s.md", "--max-cost=1")
     unpaid = debate("run", *SETUP[:-1], "--output=t.md", "--judge=openrouter:v/m")
 
     assert (there.code, capped.code, unpaid.code) == (2, 2, 2)
+    seats = [f"--{seat}={OPUS}" for seat in ("a", "b", "judge")]
+    dear = debate("run", "--topic=Tabs?", "--rounds=1", *seats, "--output=u.md", "--max-cost=0.00001")
+    assert dear.code == 3 and "Try: give --position-a and" in dear.err and "again" not in dear.err, dear.err
     assert server.requests == []
 
 

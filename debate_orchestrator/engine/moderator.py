@@ -29,6 +29,7 @@ from debate_orchestrator.util.errors import (
     BadReply,
     BadSettings,
     ExternalError,
+    OverBudget,
     Paused,
     ProviderFailed,
     TransientError,
@@ -45,6 +46,7 @@ of them, and neither may become too long to be read."""
 _WORK = {"topic": "Restating the topic", "positions": "Deriving the two positions"}
 _MISSING = {"topic": "a restated topic", "positions": "positions"}
 _HINT = "Nothing was opened. Try: run it again, or give `positions`."
+_CAP_HINT = "Nothing was opened. Try: give `positions`."
 
 
 class ModeratorLimits(NamedTuple):
@@ -60,6 +62,12 @@ class ModeratorLimits(NamedTuple):
     """Once it is set no further call is made, and the reply under way is awaited."""
     hint: str = ""
     """The end of an error message."""
+    cap_hint: str = ""
+    """The end of the message that the cap allows no call, which the same cap would say again."""
+
+    def hint_after(self, error: ExternalError) -> str:
+        """The end of the message of an error."""
+        return self.cap_hint if isinstance(error, OverBudget) else self.hint
 
 
 async def derive_positions(
@@ -69,7 +77,7 @@ async def derive_positions(
     Raises ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap."""
     progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     state = SetupState(answers={"topic": settings.topic}, progress=progress)  # needs nothing but positions next
-    limits = ModeratorLimits(settings.retry_for, settings.max_cost, notify, stop, _HINT)
+    limits = ModeratorLimits(settings.retry_for, settings.max_cost, notify, stop, _HINT, _CAP_HINT)
     proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid_replies)
     positions: dict[str, str] = proposed.answers["positions"]
     return positions
@@ -117,7 +125,7 @@ async def propose(
                     summary = f"{plural(attempt, 'reply', 'replies')} did not give {_MISSING[task.name]}."
                     raise ProviderFailed([*map(without_hint, error.problems), summary]) from error
     except ExternalError as error:
-        ending = [*billed_calls_sentence(paid_replies[paid_before:]), limits.hint]
+        ending = [*billed_calls_sentence(paid_replies[paid_before:]), limits.hint_after(error)]
         raise type(error)([*error.problems, *filter(None, ending)]) from error
     finally:
         try:
