@@ -25,7 +25,7 @@ from messages_cache import Cache, Counted, tokens
 FaultFor = Callable[[dict[str, Any], int], dict[str, Any] | None]
 """A request and how many came before it, to what goes wrong; None if nothing does.
 
-`status` (with `headers`, `kind`, `message`) refuses; `close` drops the line at once; `html` answers a page;
+`status` (with `headers`, `kind`, `message`, `body`) refuses; `close` drops the line at once; `html` answers a page;
 `text`, `stop`, `why` change the answer; `after` is how many pieces come before `then`: `end` (no closing event),
 `drop`, `stall`, `garbage`, `error` (an error event, with `message`), `nested` (an event nested 100 deep),
 `more` (360,000 characters at once),
@@ -80,7 +80,7 @@ class Server:
         fault = self.problem(request, n) or {}
         if "status" in fault:
             error = {"type": fault.get("kind", "api_error"), "message": fault.get("message", "no")}
-            body = {"type": "error", "error": error}
+            body = fault.get("body", {"type": "error", "error": error})
             return web.json_response(body, status=fault["status"], headers=fault.get("headers", {}))
         if "close" in fault:
             assert http.transport is not None

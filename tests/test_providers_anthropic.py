@@ -127,6 +127,8 @@ def test_search(server: Server) -> None:
     refusal = {"status": 400, "message": "tools.0: web_search is not supported"}
     server.problem = lambda request, n: refusal if "tools" in request else None
     assert ask("anthropic:m", search=True).unsupported == ("search",) and len(server.requests) == 4
+    refusal = {"status": 400, "body": {"error": "Bad Request", "message": "web_search is not supported"}}
+    assert ask("anthropic:m", search=True).unsupported == ("search",)
 
 
 def test_what_came_before_a_pause_is_kept(server: Server) -> None:

@@ -155,6 +155,8 @@ class ServerError(Exception):
 
     def __init__(self, body: Any, message: str = "", status: int | None = None, headers: Mapping[str, str] = {}):
         super().__init__(str(body or message)[: LIMITS.max_error_bytes])
+        if status:  # a response has the error within its body
+            body = field(body, "error") or body
         self.message, self.headers = error_message(body) or message, headers
         self.code = " ".join(str(field(body, name) or "") for name in ("code", "type")).strip()
         number = str(field(body, "code") or "")
@@ -316,8 +318,7 @@ class ApiModel(Provider):
         """The error with which a server responded, where that is what an exception of the SDK says."""
         if not isinstance(error, self.sdk().APIStatusError):
             return error
-        body = field(error.body, "error") or error.body
-        return ServerError(body, error.message, error.status_code, error.response.headers)
+        return ServerError(error.body, error.message, error.status_code, error.response.headers)
 
     def _error_for(self, error: Exception, api_reply: ApiReply, clock: limits.SilenceClock) -> Exception:
         """The error for an exception of the SDK, or of the libraries beneath it."""
