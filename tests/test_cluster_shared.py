@@ -292,7 +292,7 @@ NEVER_WRITTEN = {
 
 
 def test_rows_that_could_not_be_read(postgres_server: Postgres, database: str) -> None:
-    """The database itself refuses values that this program never writes, whoever is to write them."""
+    """The database itself refuses values that this program never writes, from any client."""
 
     async def play() -> None:
         async with tournament(postgres_server.url(database), PRICE) as stored:
@@ -392,7 +392,7 @@ def test_a_worker_is_given_up_while_the_database_hangs(monkeypatch: pytest.Monke
 
 
 def test_what_keeps_a_tournament_from_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told once, in a sentence. Whoever can write to the database can name a tournament as they like, or remove
+    """It is told once, in a sentence. A user who can write to the database can name a tournament freely, or remove
     it at any time."""
     notices: list[str] = []
     stored, tag = offline(notices), "demo: none here.” 12 debates completed here"
