@@ -17,6 +17,9 @@ from contextlib import suppress
 
 from debate_orchestrator.util.signals import Interrupts, handled_by, in_main_thread, interrupting, terminating
 
+GC_THRESHOLDS = (10_000, 20, 50)
+"""How seldom a command looks for garbage: imported modules are none, nor are the many objects of debates under way."""
+
 
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 work left, 4 a provider failed for good, 130
@@ -25,7 +28,7 @@ def main(argv: list[str] | None = None) -> None:
     signums = [*interrupting(), *terminating()]
     if argv is None and in_main_thread():  # this process ends with the verb
         interrupts.is_loading = True
-        gc.set_threshold(10_000, 20, 50)  # imported modules are never garbage: collecting less often starts faster
+        gc.set_threshold(*GC_THRESHOLDS)
         atexit.register(gc.freeze)  # the last collection, when the interpreter ends, then has nothing to go through
         for signum in signums:
             signal.signal(signum, lambda *_: os._exit(130))  # without the traceback that Python would print

@@ -234,6 +234,8 @@ def ends_with_line(text: str, line: str, code: str = "") -> bool:
     pattern = re.escape(line)
     if code:
         sentence = rf"(?i:{re.escape(line.removesuffix('.'))})\.?"
+        if not re.search(sentence, last):
+            return False  # most speeches; what follows is compiled anew for each code
         bare = rf"(?i:{re.escape(code)})"
         bracketed = rf"[ \xa0]{{0,2}}(?:\[{bare}\]|`\[{bare}\]`|\*\*\[{bare}\]\*\*|\\\[{bare}\\\])\.?"
         pattern = rf"(?:#{{1,6}} )?([*_]{{0,3}}){sentence}(?:{bracketed}\1|\1\.?{bracketed})"

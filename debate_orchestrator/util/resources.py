@@ -41,6 +41,7 @@ def format_names() -> list[str]:
     return sorted(path.parent.name for path in (prompts() / "formats").glob("*/format.yaml"))
 
 
+@cache
 def format_folder(name: str) -> Path:
     """The folder of a shipped format. Raises BadFormat, with the known names, if there is none of that name."""
     shipped = prompts() / "formats"

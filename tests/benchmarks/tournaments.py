@@ -10,6 +10,7 @@ same client, as often, and only adds up the answers.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import re
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import small_tournaments
 from overhead import body, client, line, plainly, server, table, timed
 
+from debate_orchestrator.cli import GC_THRESHOLDS
 from debate_orchestrator.core.events import BriefSent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import spec_in
@@ -128,6 +130,7 @@ def limited(per_minute: str) -> None:
 
 def main(*wanted: str) -> None:
     os.environ["ANTHROPIC_API_KEY"] = "sk-of-a-benchmark"
+    gc.set_threshold(*GC_THRESHOLDS)  # as `debate` sets it
     if len(wanted) == 1:
         kind, _, how = wanted[0].partition("=")
         {"limited": limited, "plain": plain}.get(kind, measure)(how or kind)
