@@ -203,7 +203,7 @@ class JournalWriter:
             self._lock()
 
     def _set_up(self, path: str, clock: Callable[[], str]) -> None:
-        self.path, self._clock = path, clock
+        self.path, self._name, self._clock = path, name_of(path), clock
         self.entries = []
         self.lost_summaries: list[str] = []
         """The results that could not be saved, in a few words each."""
@@ -231,10 +231,6 @@ class JournalWriter:
         if not take_lock(self._handle, self._name, BadJournal):
             problem = f"The journal {self._name} is locked, because another process is writing it; nothing was changed."
             raise LockedJournal(problem, hint="wait for the other process, or end it")
-
-    @property
-    def _name(self) -> str:
-        return name_of(self.path)
 
     def _read_all(self) -> bytes:
         with open(self._handle, "rb", closefd=False) as file:
