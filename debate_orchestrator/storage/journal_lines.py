@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import INVALID_LINE
 from debate_orchestrator.util.data import name_of
@@ -117,8 +118,18 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
 
 @lru_cache(maxsize=16)
 def _parse_opened(body: bytes) -> Event:
-    """The event of a first line. It holds the whole format, and one journal is read many times."""
-    return EVENT.validate_python(json.loads(body)["event"])
+    """The event of a first line. One journal is read many times."""
+    data = json.loads(body)["event"]
+    if isinstance(data, dict) and "format" in data and "course" not in data:  # version 0.1 has the latter
+        with suppress(ValidationError):  # its place is told below
+            data["format"] = _parse_format(json.dumps(data["format"]))
+    return EVENT.validate_python(data)
+
+
+@lru_cache(maxsize=16)
+def _parse_format(text: str) -> Format:
+    """A format, which is most of a first line, and the same one in the journals of a tournament."""
+    return Format.model_validate(json.loads(text))
 
 
 def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
