@@ -17,7 +17,7 @@ from debate_orchestrator.core.phases import QuoteRules
 from debate_orchestrator.core.private_text import PrivateFilter, public_text
 from debate_orchestrator.core.speech_rules import ends_with_line, ignored_line_remark
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.name_comparison import folded
+from debate_orchestrator.engine.name_comparison import comparable_name
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import json_object, replies
 from debate_orchestrator.prompting.reply_code import ReplyCode
@@ -194,7 +194,7 @@ def test_a_long_run_of_hidden_characters_is_read_once() -> None:
 def test_a_long_line_of_a_transcript_is_read_once() -> None:
     """A line without a plain letter comes to its end where it may be the name of a speaker."""
     for piece in ("我们，", "5", ".../", "["):
-        assert folded(f"{as_long(piece, 200_000)} Ann").endswith("ann")
+        assert comparable_name(f"{as_long(piece, 200_000)} Ann").endswith("ann")
         transcript_file.parse(f"# T\n\n## Ann (Pro)\n\n{as_long(piece, 50_000)}\n\n## Bo (Con)\n\ny", "x")
 
 

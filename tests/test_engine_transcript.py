@@ -1,4 +1,4 @@
-"""Documents in the labelled form and in JSON: whose speeches are in them, and what is refused with its line."""
+"""Documents with headings and in JSON: whose speeches are in them, and what is refused with its line."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def errors(text: str) -> str:
 
 
 def document(a: str, b: str, *, rounds: bool = True, words: str = "") -> str:
-    """Four speeches under the labels of two sides; `words` are in the midst of the first one."""
-    labels, parts = cycle((a, b)), ["# T"]
+    """Four speeches under the headings of two sides; `words` are in the midst of the first one."""
+    headings, parts = cycle((a, b)), ["# T"]
     for number, (_, round, text) in enumerate(FOUR):
         parts += [f"## Round {round}"] if rounds and number % 2 == 0 else []
-        parts.append(next(labels) + text)
+        parts.append(next(headings) + text)
         parts += [words, "More."] if words and not number else []
     return "\n\n".join(parts) + "\n"
 
@@ -51,7 +51,7 @@ def document(a: str, b: str, *, rounds: bool = True, words: str = "") -> str:
         ("#### The Affirmative\n", "#### The Negative\n"), ("### **Speaker A:**\n", "### **Speaker B:**\n"),
     ],
 )  # fmt: skip
-def test_the_labelled_form(a: str, b: str, rounds: bool) -> None:
+def test_the_form_with_headings(a: str, b: str, rounds: bool) -> None:
     """Headings name sides; without rounds, each exchange is one."""
     assert speeches(document(a, b, rounds=rounds)) == FOUR
     assert speeches(document(a, b, rounds=rounds).replace("\n", "\r\n")) == FOUR
@@ -95,7 +95,7 @@ def test_rounds() -> None:
     assert "line 9: 'Bo (Con)' has text below it" in errors(text)
 
 
-@pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n")])
+@pytest.mark.parametrize("headings", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n")])
 @pytest.mark.parametrize(
     "words",
     [
@@ -116,9 +116,9 @@ def test_rounds() -> None:
         "<div>\n#cheap\n</div>",
     ],
 )  # fmt: skip
-def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
-    """Code, quotations, lists and words that are not a label of this document stay in their speech, to the letter."""
-    found = speeches(document(*labels, words=words))
+def test_words_stay_words(headings: tuple[str, str], words: str) -> None:
+    """Code, quotations, lists and words that are not a heading of this document stay in their speech, to the letter."""
+    found = speeches(document(*headings, words=words))
 
     assert found == [("a", 1, f"One.\n\n{words}\n\nMore."), *FOUR[1:]]
     own = f"{words}\n\n#### Cost\n\n**Cost:** it is cheap.\n\n**Summary**"
@@ -174,8 +174,8 @@ LABELS = [
 
 
 @for_each(LABELS)
-def test_what_looks_like_a_label_is_refused(line: str) -> None:
-    """A line of a speech that a reader takes for a speaker's label is refused with its line, whatever its signs, in
+def test_what_looks_like_a_heading_is_refused(line: str) -> None:
+    """A line of a speech that a reader takes for a speaker's heading is refused with its line, whatever its signs, in
     markdown and in JSON."""
     refusal = errors(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=line))
     assert "line 9: " in refusal and "Begin a speech with ###, or quote the line after `>`." in refusal
@@ -186,14 +186,14 @@ def test_what_looks_like_a_label_is_refused(line: str) -> None:
 
 @for_each(["\u0411\u043e\u0433: x", "5\u20ac: x", "Box: x", "T\u30b7\u30e3: x", "\u0394t: x", "B\u00f8: x", "Bo, x: y"])
 def test_other_words_before_a_colon_are_prose(line: str) -> None:
-    """A word of another alphabet, or of two, that only has the length of a name is no label."""
+    """A word of another alphabet, or of two, that only has the length of a name is no heading."""
     for name in ("Bob", "Bo", "Su", "Tom"):
         parse(document("### Ann (Pro)\n\n", f"### {name} (Con)\n\n", words=line), "x.md")
 
 
 @for_each(["Bo: x", "**Con:** x", "Con: x", "#### Option (a)", "Bo (Con): x", "**B**", "b", "Con\u2014x", "B\u2014x"])
-def test_labels_are_those_of_the_transcript(line: str) -> None:
-    """What names a speaker or a side depends on the labels that a transcript has."""
+def test_headings_are_those_of_the_transcript(line: str) -> None:
+    """What names a speaker or a side depends on the headings that a transcript has."""
 
     def is_refused(a: str, b: str) -> bool:
         try:
@@ -254,7 +254,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
     ]
 )
 def test_what_is_refused(row: tuple[str, str]) -> None:
-    """What is outside a speech, and labels that are not those of two sides, are refused with their line."""
+    """What is outside a speech, and headings that are not those of two sides, are refused with their line."""
     text, error = row
     assert error in errors(text)
 

@@ -57,8 +57,8 @@ def joined_words(visible_text: str) -> str:
 
 
 def as_drawn(line: str) -> str:
-    """A line with what no honest word has taken for what it looks like: in a word of plain letters one of another
-    alphabet, or a shape, is any letter (`Bo\u042c`), and a thin space is none. A word of one alphabet stays."""
+    """A line in which disguises are undone: in a word with Latin letters, a letter of another alphabet or a shape
+    matches any letter (`Bo\u042c`), and thin spaces are removed. A word of one alphabet stays."""
     if line.isascii():
         return line
     return _WORD.sub(
@@ -67,7 +67,7 @@ def as_drawn(line: str) -> str:
     )
 
 
-def folded(name: str) -> str:
+def comparable_name(name: str) -> str:
     """A name as it is compared with the names of speakers: without accents, and signs that look alike made the same."""
     letters = (char for char in normalize_unicode(name, "NFD") if not unicodedata.combining(char))
     return words_of("".join(letters)).translate(_ALIKE).replace("rn", "m").rstrip(" .")
@@ -75,13 +75,16 @@ def folded(name: str) -> str:
 
 def names_look_alike(name: str, other: str) -> bool:
     """Whether two names of speakers look alike, whatever their spaces."""
-    first, second = ({folded(form).replace(" ", "") for form in (text, as_drawn(text))} for text in (name, other))
+    first, second = (
+        {comparable_name(form).replace(" ", "") for form in (text, as_drawn(text))} for text in (name, other)
+    )
     return any(look_alike(form, other_form) for form in first for other_form in second)
 
 
 def look_alike(name: str, other: str) -> bool:
-    """Whether two names, as `folded`, look alike. Beside Latin letters one of a script that is seldom mixed with them
-    may look like any of them (`ꓐob`), and so may all of a name in a script that is shaped like Latin."""
+    """Whether two names, as `comparable_name` gives them, look alike. Beside Latin letters one of a script that
+    is seldom mixed with them may look like any of them (`ꓐob`), and so may all of a name in a script shaped like
+    Latin."""
     if name == other or len(name) != len(other) or (name.isascii() and other.isascii()):
         return name == other
     pairs = [pair for pair in zip(name, other, strict=True) if pair != (" ", " ")]

@@ -32,7 +32,7 @@ from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.name_comparison import (
     as_drawn,
-    folded,
+    comparable_name,
     joined_words,
     look_alike,
     names_look_alike,
@@ -172,8 +172,8 @@ class _Speaker(NamedTuple):
     """The words that name the side, as they are compared."""
 
     @property
-    def label(self) -> str:
-        """The words of a label that names both, as they are compared."""
+    def heading(self) -> str:
+        """The words of a heading that names both, as they are compared."""
         return f"{words_of(self.name)} {self.side_words}".strip()
 
 
@@ -183,11 +183,11 @@ def _side(phrase: str) -> str | None:
     return _SIDES.get(match[2]) if match else None
 
 
-def _speaker(label: str) -> _Speaker | None:
-    """The side that a label such as `Alice (Pro)` or `Pro` names; None if it names no side, or both."""
-    label = re.sub("[*`]", "", label).strip().removesuffix(":")
-    match = _NAME_AND_SIDE.fullmatch(label)
-    name, phrase = (match[1], match[2]) if match else ("", label)
+def _speaker(heading: str) -> _Speaker | None:
+    """The side that a heading such as `Alice (Pro)` or `Pro` names; None if it names no side, or both."""
+    heading = re.sub("[*`]", "", heading).strip().removesuffix(":")
+    match = _NAME_AND_SIDE.fullmatch(heading)
+    name, phrase = (match[1], match[2]) if match else ("", heading)
     side, sides_in_name = _side(phrase), {_side(part) for part in (name, *_IN_BRACKETS.findall(name))}
     denied = re.search(r"[~\u00ac]|<(?:del|s|strike)\b", phrase, re.IGNORECASE)
     return None if side is None or denied or sides_in_name - {None, side} else _Speaker(side, name, words_of(phrase))
@@ -195,13 +195,13 @@ def _speaker(label: str) -> _Speaker | None:
 
 def _names(speakers: list[_Speaker], problems: list[str]) -> dict[str, str]:
     """Side to the name of its speaker. Names without words, names of both sides that look alike, and two names for one
-    are problems; where a label has no name, the words for its side are one."""
+    are problems; where a heading has no name, the words for its side are one."""
     names: dict[str, str] = {}
     for side, name in dict.fromkeys((speaker.side, speaker.name or speaker.side_words) for speaker in speakers):
         if names.setdefault(side, name) != name:
             two_names = f"{short_repr(name, 40)} and {short_repr(names[side], 40)}"
             problems.append(f"{two_names} speak for the same side. Call each speaker the same everywhere.")
-        letters = folded(name).replace(" ", "")
+        letters = comparable_name(name).replace(" ", "")
         if not letters:  # a line of a speech that begins with such a name could not be told
             problems.append(f"{short_repr(name, 40)} names a speaker without a letter or a digit. Use a name in words.")
         other = next((other for key, other in names.items() if key != side), "")
@@ -215,7 +215,7 @@ def _names(speakers: list[_Speaker], problems: list[str]) -> dict[str, str]:
 
 # What a line looks like
 
-_LABEL_END = re.compile(r":|\s[-\u2013\u2014]+\s")
+_HEADING_END = re.compile(r":|\s[-\u2013\u2014]+\s")
 _PLAIN_BEGINNING = re.compile(r"\s*(?:[^\W_]|[\"'\u2018-\u201e\u00ab])")
 _QUOTED = re.compile(r"\s*(?:[>|]|[-+*]\s)")
 """The beginning of a line of a quotation, a table or a list."""
@@ -226,100 +226,110 @@ _NAME_END = re.compile(
     "|[\\s\\[(,](?:\\d{4}-\\d\\d-|\\d{1,2}:|\\d{1,2}/\\d{1,2}/)[\\d:./, -]{1,20}(?:[ap]\\.?m\\.?)?[\\])]?"
     "(?=\\s*(?:[:\u2012-\u2015]|-\\s|$))"
 )
-"""A colon or what looks like one, of which some are `..` in a normal form, a dash, or a time before one."""
+"""What may end a name: a colon, a character that looks like one (normalization turns some of these into `..`), a dash,
+or a time before any of them."""
 _BEFORE_NAME = re.compile(
     r"\W*(?:(?:(?:jan|feb|ma[ry]|apr|ju[nl]|aug|sep|oct|nov|dec|\w{2,6}day)\w*\W{1,3})?\d\w*(?:\W{1,3}[ap]\.?m\b)?"
     r"|(?:round|part|turn|speech|reply|response|answer|rebuttal)(?=\W{1,3}\d|\s?[:.)\u2010-\u2015-]))\W+"
 )
-"""A number, of a time or a date perhaps, or a word such as `Reply` before the name in a label."""
+"""A number, of a time or a date perhaps, or a word such as `Reply` before the name in a heading."""
 _MAX_BEFORE_NAME, _MAX_NAME = 60, 300
-"""Characters of a line in which a name of a label begins, and of that name where it does not begin the line."""
+"""Characters of a line in which the name in a heading begins, and of that name where it does not begin the line."""
 _BOXED_NAME = re.compile(r"\s*(?:\[([^\[\]]+)\](?![(\[])|([*_]{1,3})([^*_()]*\([^*_()]*\))\2)")
 """A name in brackets, or a name and a side in bold letters, that words may follow."""
 
 
-class _Labels(NamedTuple):
-    """The labels of a transcript, as they are compared. Made once for all its speeches."""
+class _SpeakerHeadings(NamedTuple):
+    """The speakers' headings of a transcript, as they are compared. Made once for all its speeches."""
 
     names: set[str]
     whole: set[str]
     """The names, and the names with their sides."""
     side_words: set[str]
-    folded_names: set[str]
+    comparable_names: set[str]
     after_name: set[str]
-    """What may follow a name, as `folded`: nothing, or a space and the words of a side."""
+    """What may follow a name, as `comparable_name` gives it: nothing, or a space and the words of a side."""
 
     @classmethod
-    def of(cls, speakers: list[_Speaker]) -> _Labels:
+    def of(cls, speakers: list[_Speaker]) -> _SpeakerHeadings:
         first: dict[str, str] = {}  # a second name of a side is refused
         speakers = [who for who in speakers if not who.name or first.setdefault(who.side, who.name) == who.name]
         names = {words for speaker in speakers if (words := words_of(speaker.name))}
-        whole = names | {speaker.label for speaker in speakers}
+        whole = names | {speaker.heading for speaker in speakers}
         side_words = {speaker.side_words for speaker in speakers}
-        after_name = {"", *(f" {folded(words)}" for words in side_words)}
-        return cls(names, whole, side_words, {folded(name) for name in first.values()} - {""}, after_name)
+        after_name = {"", *(f" {comparable_name(words)}" for words in side_words)}
+        return cls(names, whole, side_words, {comparable_name(name) for name in first.values()} - {""}, after_name)
 
 
-def _begins_with_name(line: str, labels: _Labels) -> bool:
+def _begins_with_name(line: str, speaker_headings: _SpeakerHeadings) -> bool:
     """Whether a line begins with the name of a speaker and a colon or a dash of any kind, perhaps after a time or a
     number, or with that name in brackets, or in bold letters with a side."""
     return any(
-        look_alike(head[: len(name)], name) and any(look_alike(head[len(name) :], rest) for rest in labels.after_name)
+        look_alike(line_beginning[: len(name)], name)
+        and any(look_alike(line_beginning[len(name) :], rest) for rest in speaker_headings.after_name)
         for form in dict.fromkeys((line, as_drawn(line)))
-        for head in _heads(form)
-        for name in labels.folded_names
+        for line_beginning in _line_beginnings(form)
+        for name in speaker_headings.comparable_names
     )
 
 
-def _heads(line: str) -> Iterator[str]:
+def _line_beginnings(line: str) -> Iterator[str]:
     """The beginnings of the lines that a reader sees of one, up to what may end a name, and a name in brackets."""
     for text in visible_lines(line):
-        yield folded(_NAME_END.split(text, maxsplit=1)[0])
+        yield comparable_name(_NAME_END.split(text, maxsplit=1)[0])
         end = 0
         while before := _BEFORE_NAME.match(text, end, _MAX_BEFORE_NAME):
             end = before.end()
-            yield folded(_NAME_END.split(text[end : end + _MAX_NAME], maxsplit=1)[0])
+            yield comparable_name(_NAME_END.split(text[end : end + _MAX_NAME], maxsplit=1)[0])
     if boxed := _BOXED_NAME.match(line):
-        yield folded(boxed[1] or boxed[3])
+        yield comparable_name(boxed[1] or boxed[3])
 
 
-def _lines_like_labels(text: str, labels: _Labels) -> Iterator[tuple[int, str]]:
-    """The lines of a speech, with their numbers from 0, that look like a label: up to a colon or a dash or their end
-    they name a speaker of the transcript, with a side or alone, or a side, or another name with a side in brackets.
-    Lines of lists, tables and quotations don't."""
+def _lines_like_headings(text: str, speaker_headings: _SpeakerHeadings) -> Iterator[tuple[int, str]]:
+    """The lines of a speech, with their numbers from 0, that look like a speaker's heading: up to a colon or a dash or
+    their end they name a speaker of the transcript, with a side or alone, or a side, or another name with a side in
+    brackets. Lines of lists, tables and quotations don't."""
 
     @cache
     def is_like_one(line: str) -> bool:
         marked = not _PLAIN_BEGINNING.match(line)
-        heads = enumerate(_LABEL_END.split(visible, maxsplit=1)[0] for visible in visible_lines(line))
-        return any(_is_label(head, marked or index > 0, labels) for index, head in heads)
+        line_beginnings = enumerate(_HEADING_END.split(visible, maxsplit=1)[0] for visible in visible_lines(line))
+        return any(
+            _is_speaker_heading(line_beginning, marked or index > 0, speaker_headings)
+            for index, line_beginning in line_beginnings
+        )
 
     for number, line in enumerate(sanitize(text).split("\n")):
-        if line.strip() and not _QUOTED.match(line) and (is_like_one(line) or _begins_with_name(line, labels)):
+        if (
+            line.strip()
+            and not _QUOTED.match(line)
+            and (is_like_one(line) or _begins_with_name(line, speaker_headings))
+        ):
             yield number, line.strip()
 
 
-def _is_label(head: str, marked: bool, labels: _Labels) -> bool:
-    """Whether the beginning of a visible line is a label. A word that may mean a side is one only where the line is
-    `marked` by punctuation, and a single letter only if the labels of the transcript call a side so."""
-    words = joined_words(head)
-    if words in labels.whole:
+def _is_speaker_heading(line_beginning: str, marked: bool, speaker_headings: _SpeakerHeadings) -> bool:
+    """Whether the beginning of a visible line is a speaker's heading. A word that may mean a side is one only where
+    the line is `marked` by punctuation, and a single letter only if the headings of the transcript call a side so."""
+    words = joined_words(line_beginning)
+    if words in speaker_headings.whole:
         return True
-    for name in labels.names:
+    for name in speaker_headings.names:
         rest = (words.removeprefix(f"{name} "), words.removesuffix(f" {name}"))
         if any(part != words and _side(part) for part in rest):
             return True
     if (side := _SIDE.fullmatch(words)) and side[2] in _SIDES:
-        return bool(side[1]) or (marked and (len(words) > 1 or words in labels.side_words))
-    speaker = _speaker(head.strip(" #")) if marked and "(" in head else None
-    return speaker is not None and (len(speaker.side_words) > 1 or speaker.side_words in labels.side_words)
+        return bool(side[1]) or (marked and (len(words) > 1 or words in speaker_headings.side_words))
+    speaker = _speaker(line_beginning.strip(" #")) if marked and "(" in line_beginning else None
+    return speaker is not None and (len(speaker.side_words) > 1 or speaker.side_words in speaker_headings.side_words)
 
 
-def _label_problems(place: str, first: int, text: str, labels: _Labels, advice: str) -> list[str]:
-    """A problem for each line of a speech that looks like a label; `place` is before its number, from `first`."""
+def _heading_problems(place: str, first: int, text: str, speaker_headings: _SpeakerHeadings, advice: str) -> list[str]:
+    """A problem for each line of a speech that looks like a speaker's heading; `place` is before its number, from
+    `first`."""
     return [
-        f"{place}line {first + number}: {short_repr(line, 40)} looks like a label, within a speech. {advice}"
-        for number, line in _lines_like_labels(text, labels)
+        f"{place}line {first + number}: {short_repr(line, 40)} looks like a speaker's heading within a speech. {advice}"
+        for number, line in _lines_like_headings(text, speaker_headings)
     ]
 
 
@@ -375,8 +385,8 @@ def _hides_headings(block: str) -> bool:
 def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     lines = text.split("\n")
     headings = _headings(text, problems)
-    labelled = {(heading.level, who.side) for heading in headings if (who := _speaker(heading.text))}
-    sides = Counter(level for level, _ in labelled)
+    levels_and_sides = {(heading.level, who.side) for heading in headings if (who := _speaker(heading.text))}
+    sides = Counter(level for level, _ in levels_and_sides)
     level = max(sides, key=lambda level: (sides[level], -level), default=6)  # a title may end in `(A)`
     headings = [heading for heading in headings if heading.level <= level]  # deeper ones belong to a speech
     topic = _read_above(lines[: headings[0].line if headings else len(lines)], 0, problems)
@@ -385,7 +395,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     if len(speakers) > MAX_SPEECHES:  # before the work that each takes
         problems.append(_too_many(f"{len(speakers):,} speeches"))
         return Transcript(topic=topic, speakers={}, speeches=())
-    labels = _Labels.of(speakers)
+    speaker_headings = _SpeakerHeadings.of(speakers)
     advice = f"Begin a speech with {'#' * level}, or quote the line after `>`."
     titles = [heading.text for heading in headings if heading.level == 1]
     has_round_titles = len(titles) > 1 and all(map(_ROUND.fullmatch, titles))
@@ -396,7 +406,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
         if speaker is not None:
             speech = _speech(body)
             speeches.append(TranscriptSpeech(side=speaker.side, round=number, text=speech))
-            problems += _label_problems("", heading.end + 1, "\n".join(body), labels, advice)
+            problems += _heading_problems("", heading.end + 1, "\n".join(body), speaker_headings, advice)
             problems += [] if public_text(speech).text.strip() else [f"{location}: {name} says nothing."]
         elif heading is headings[0] and heading.level == 1 and not has_round_titles:
             topic = _read_above(body, heading.end, problems) or topic or heading.text
@@ -469,16 +479,16 @@ def _parse_json(text: str, problems: list[str]) -> Transcript:
     speakers, speeches, entries = list[_Speaker](), list[TranscriptSpeech](), _entries(text, problems)
     for number, entry in enumerate(entries, start=1):
         name, side = one_line(entry.speaker), one_line(entry.side)
-        label = f"{name} ({side})" if name and side else name or side
-        if (speaker := _speaker(label)) is None:
-            problems.append(f"speech {number}: {short_repr(label, 40)} names no side.")
+        heading = f"{name} ({side})" if name and side else name or side
+        if (speaker := _speaker(heading)) is None:
+            problems.append(f"speech {number}: {short_repr(heading, 40)} names no side.")
             continue
         if not public_text(sanitize(entry.text)).text.strip():
-            problems.append(f"speech {number}: {short_repr(label, 40)} says nothing.")
+            problems.append(f"speech {number}: {short_repr(heading, 40)} says nothing.")
         speakers.append(speaker)
         speeches.append(TranscriptSpeech(side=speaker.side, round=entry.round or 0, text=entry.text))
-    labels = _Labels.of(speakers)
+    speaker_headings = _SpeakerHeadings.of(speakers)
     advice = "Write each speech as an object of its own, or quote the line after `>`."
     for number, entry in enumerate(entries, start=1):
-        problems += _label_problems(f"speech {number}, ", 1, entry.text, labels, advice)
+        problems += _heading_problems(f"speech {number}, ", 1, entry.text, speaker_headings, advice)
     return Transcript(topic=None, speakers=_names(speakers, problems), speeches=_numbered(speeches))
