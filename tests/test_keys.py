@@ -328,7 +328,7 @@ def test_models_follows_no_redirect(
 
     assert len(listener.heard) == 2
     assert other.heard == []
-    output = [one for one in ran.json["models"] if one["seat"] in ("anthropic:MODEL", "openai:MODEL")]
+    output = [one for one in ran.json["models"] if one["spec"] in ("anthropic:MODEL", "openai:MODEL")]
     assert [one["ready"] for one in output] == [False, False]
     assert f"HTTP {status}" in output[0]["about"]
 

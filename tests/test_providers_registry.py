@@ -83,7 +83,7 @@ def test_the_toy_is_discovered(toy: Callable[..., Any], debate: Run, monkeypatch
     """`debate models` lists it with its models, and says what is missing without its key."""
     with toy_server(lambda: (200, b"")) as (url, keys):
         monkeypatch.setenv("TOY_URL", url)
-        (found,) = [one for one in debate("models", "--json").json["models"] if one["seat"] == "toy:MODEL"]
+        (found,) = [one for one in debate("models", "--json").json["models"] if one["spec"] == "toy:MODEL"]
     monkeypatch.delenv("TOY_API_KEY")
     (without,) = [one for one in discovery.model_sources() if one.spec == "toy:MODEL"]
 

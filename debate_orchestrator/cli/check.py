@@ -93,7 +93,7 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
         "complete": not due,
         "due": due,
         "missing": [wording.missing_reply_text(debate, turn) for turn in schedule.missing_turns(debate)],
-        "in_flight": [turn for turn in due if debate.briefs_sent(turn)],
+        "briefed": [turn for turn in due if debate.briefs_sent(turn)],
         "head": contents.entries[-1].hash,
     }
 

@@ -21,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     model_sources = discovery.model_sources(flags.permissions_of(arguments))
     if arguments.json:
-        print_json(
-            {"models": [{"seat": source.spec} | source.model_dump(exclude={"spec"}) for source in model_sources]}
-        )
+        print_json({"models": [source.model_dump() for source in model_sources]})
         return 0
     for source in model_sources:
         print_quoted(f"{'yes' if source.ready else ' no'}  {source.spec:26} {source.about}")

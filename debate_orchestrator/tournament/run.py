@@ -57,8 +57,9 @@ _MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
 Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "locked"]
-"""`undecided`: complete, without a decision since ballots can't be used. `unusable`: its journal is damaged or
-another's, or its format or cast can't be used. `locked`: another process has locked its journal."""
+"""`undecided`: complete, without a decision since ballots can't be used. `unusable`: it can't be run here,
+since its journal is damaged or another's, or its format or cast can't be used. `locked`: another process has locked its
+journal."""
 
 
 class DebateStatus(NamedTuple):

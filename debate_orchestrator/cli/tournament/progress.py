@@ -95,7 +95,7 @@ def status_line(numbers: RunCounts) -> str:
         "calls failed": numbers.failed_calls,
         "stopped": numbers.stopped,
         "undecided": numbers.undecided,
-        "unusable": numbers.unusable,
+        "can't be run": numbers.unusable,
     }
     if problems := ", ".join(f"{count:,} {words}" for words, count in values.items() if count):
         parts.append(problems)
