@@ -58,7 +58,7 @@ class Noted(batch_responses.ResultLine):
 
 def test_half_a_character_in_a_result() -> None:
     """It is replaced in its text, as in a stream, so that a batch that is paid for can be used. A whole one stays."""
-    line = batch_responses.parse_part("m", Noted, rb'{"custom_id": "c", "said": ["a\ud800b", "\ud83d\ude00"]}')
+    line = batch_responses.parse_documented("m", Noted, rb'{"custom_id": "c", "said": ["a\ud800b", "\ud83d\ude00"]}')
     assert line.said == ["a?b", "\U0001f600"]
 
 

@@ -219,7 +219,7 @@ class TestKept:
     def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
         """Answers that can't be kept stop nothing, and it is said why."""
         Path("file").write_text("")
-        kept = SetupFile("file/draft.yaml", has_own_name=True)
+        kept = SetupFile("file/draft.yaml", has_generated_name=True)
         kept.save(DRAFT)
 
         assert "could not be saved" in kept.leaving_message()
@@ -249,7 +249,7 @@ class TestMoved:
         assert (kept.moved_files, read_mapping(kept.path)["rounds"]) == ([], 1)
 
         Path("report.answers.yaml").write_text("topic: mine\n")
-        named = SetupFile("mine.yaml", has_own_name=False)
+        named = SetupFile("mine.yaml", has_generated_name=False)
         named.save(DRAFT)
         assert named.move_to_report(DRAFT, "report.md") == "report-2.answers.yaml"
         assert Path("mine.yaml").exists() and Path("report.answers.yaml").read_text() == "topic: mine\n"

@@ -7,9 +7,9 @@ from typing import Any
 from corpus import for_each
 
 from debate_orchestrator.util.model_spec import (
-    is_called,
     is_rehearsal,
     kind,
+    makes_calls,
     public_name,
     rest,
     stand_in,
@@ -31,7 +31,7 @@ def test_kind_and_rest() -> None:
 ])  # fmt: skip
 def test_who_is_called(spec: str, called: bool) -> None:
     """Models and programs are called; a host, a recording, a stand-in, a clerk and a person are not."""
-    assert is_called(spec) is called
+    assert makes_calls(spec) is called
 
 
 def test_stand_ins() -> None:

@@ -227,7 +227,7 @@ def test_a_call_without_a_connection_is_not_billed(
     with pytest.raises(TransientError) as raised:
         ask("anthropic:m")
 
-    assert raised.value.refused and not raised.value.maybe_billed and raised.value.retry_for is None
+    assert raised.value.not_begun and not raised.value.maybe_billed and raised.value.retry_for is None
     assert ("`ulimit -n`" in str(raised.value)) == (error.errno == 24), raised.value
     assert server.requests == []
     code = (

@@ -374,7 +374,7 @@ def test_a_clerk_who_can_open_no_more_files(
         patch.setattr("os.open" if resolver else place, fail)
         checks(debate, clerk)
 
-    assert raised.value.refused and not raised.value.maybe_billed
+    assert raised.value.not_begun and not raised.value.maybe_billed
     if not resolver:
         assert checks(debate, clerk)[0]["state"] == "verified"
 

@@ -15,7 +15,13 @@ import sys
 from argparse import Namespace
 from contextlib import suppress
 
-from debate_orchestrator.util.signals import Interrupts, handled_by, in_main_thread, interrupting, terminating
+from debate_orchestrator.util.signals import (
+    Interrupts,
+    handled_by,
+    in_main_thread,
+    interrupt_signals,
+    termination_signals,
+)
 
 GC_THRESHOLDS = (10_000, 20, 50)
 """How seldom a command looks for garbage: imported modules are none, nor are the many objects of debates under way."""
@@ -25,7 +31,7 @@ def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 work left, 4 a provider failed for good, 130
     interrupted."""
     interrupts, code = Interrupts(), 130
-    signums = [*interrupting(), *terminating()]
+    signums = [*interrupt_signals(), *termination_signals()]
     if argv is None and in_main_thread():  # this process ends with the verb
         interrupts.is_loading = True
         gc.set_threshold(*GC_THRESHOLDS)

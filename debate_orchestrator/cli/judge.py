@@ -52,14 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
     if prints_progress(arguments):
         for note in rejudging.notes:
             print_status(note)
-    calls = flags.checked_settings(arguments, rejudging.opened.format, *CALL_SETTINGS)
+    call_settings = flags.checked_settings(arguments, rejudging.opened.format, *CALL_SETTINGS)
     entries = rejudging.entries
     source = consent.source_of_journal(path, entries) if entries else consent.source_of_file(path)
 
     def require_consent(risks_found: Sequence[Risk]) -> None:
         consent.require_consent(source, risks_found, trusted=arguments.trust)
 
-    rejudging, files = rejudge.checked_for_start(rejudging, arguments.output, require_consent, permissions, **calls)
+    rejudging, files = rejudge.checked_for_start(
+        rejudging, arguments.output, require_consent, permissions, **call_settings
+    )
 
     async def opened(*_: object) -> Opened:
         return rejudging.opened

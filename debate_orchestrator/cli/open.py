@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     files = DebateFiles.named_by(settings.output)
     permissions = flags.permissions_of(arguments)
     start.check_settings(settings, files, permissions=permissions)
-    if positions_by := start.positions_by(settings):
-        print_status(start.estimate_sentence(settings, positions_by))
+    if deriving_model := start.deriving_model(settings):
+        print_status(start.estimate_sentence(settings, deriving_model))
     make_opened = partial(start.opened_with_positions, settings, print_status, permissions)
     with new_debate(make_opened, files, lambda opened: start.notes_after_opened(settings)) as session:
         setup = setup_lines(arguments, settings, session)

@@ -106,7 +106,7 @@ def print_result(*lines: str) -> None:
 def print_quoted(*lines: str) -> None:
     """Prints a result that quotes what was said, with its lines broken in a pipe too: it may end at a terminal, where
     the rest of a long line would look like a line of this program."""
-    _write(lines, sys.stdout, broken=True)
+    _write(lines, sys.stdout, always_wrap=True)
 
 
 def print_document(text: str) -> None:
@@ -114,13 +114,13 @@ def print_document(text: str) -> None:
     print(_wrapped(sanitize(text), sys.stdout), end="")
 
 
-def print_status(*lines: str, broken: bool = False) -> None:
+def print_status(*lines: str, always_wrap: bool = False) -> None:
     """Prints progress or advice, each of the lines as one, on stderr, after the results before it where both go into
-    one pipe; `broken` as `print_quoted` does. If stderr can't be written to, the work goes on."""
+    one pipe; with `always_wrap`, lines are broken in a pipe too. If stderr can't be written to, the work goes on."""
     with suppress(OSError):
         sys.stdout.flush()
     with suppress(OSError):
-        _write(lines, sys.stderr, broken=broken)
+        _write(lines, sys.stderr, always_wrap=always_wrap)
 
 
 def next_step(text: str) -> None:
@@ -202,8 +202,8 @@ def _flag(setting: str) -> str:
     return and_joined([flag for flag in flags if flag[2:].replace("-", "_") in _verb.arguments])
 
 
-def _write(lines: Iterable[str], stream: TextIO, *, broken: bool = False) -> None:
-    print(_wrapped("\n".join(map(without_line_breaks, lines)), stream, broken=broken), file=stream)
+def _write(lines: Iterable[str], stream: TextIO, *, always_wrap: bool = False) -> None:
+    print(_wrapped("\n".join(map(without_line_breaks, lines)), stream, always_wrap=always_wrap), file=stream)
 
 
 def _encodable(text: str, stream: TextIO) -> str:
@@ -212,10 +212,10 @@ def _encodable(text: str, stream: TextIO) -> str:
     return text.encode(name, "backslashreplace").decode(name)
 
 
-def _wrapped(text: str, stream: TextIO, *, broken: bool = False) -> str:
-    """Sanitized text without secrets, wrapped if it goes to a terminal or is to be broken anyway."""
+def _wrapped(text: str, stream: TextIO, *, always_wrap: bool = False) -> str:
+    """Sanitized text without secrets, wrapped if it goes to a terminal, or always."""
     # Before the wrap: it could split a secret that has spaces, and escapes are wider than their characters.
     text = _encodable(sanitize(redact(text)), stream)
-    if broken and not stream.isatty():
+    if always_wrap and not stream.isatty():
         return wrap(text, USUAL_SIZE[0])
     return wrap(text, terminal_size(stream)[0], whole_paths=True) if stream.isatty() else text

@@ -19,7 +19,7 @@ from debate_orchestrator.util.data import error_text
 from debate_orchestrator.util.errors import BadFile, DebateError, DiskFull, reason, with_hint
 from debate_orchestrator.util.messages import shell_word
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.signals import Interrupts, deferred, handled_by, interrupting
+from debate_orchestrator.util.signals import Interrupts, deferred, handled_by, interrupt_signals
 
 Result = TypeVar("Result")
 
@@ -145,7 +145,7 @@ class PipedInput:
         then on no signal interrupts it, however soon; while an error waits for room on a full disk, the first one ends
         the wait."""
         interrupts = Interrupts()
-        with handled_by(interrupts, interrupting()):
+        with handled_by(interrupts, interrupt_signals()):
             try:
                 try:
                     return work()

@@ -78,10 +78,10 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     questions, quiet = discovery.misspelling_questions(settings.cast), not prints_progress(arguments)
     if not rehearse:  # whose warnings stand last
         print_problems(questions)
-    positions_by = start.positions_by(real_settings)
-    estimate_text = start.estimate_sentence(real_settings, positions_by) if rehearse else ""
-    if positions_by and not rehearse and prints_estimate(arguments):
-        print_status(start.estimate_sentence(settings, positions_by))
+    deriving_model = start.deriving_model(real_settings)
+    estimate_text = start.estimate_sentence(real_settings, deriving_model) if rehearse else ""
+    if deriving_model and not rehearse and prints_estimate(arguments):
+        print_status(start.estimate_sentence(settings, deriving_model))
     make_opened = partial(start.opened_with_positions, settings, ignore if quiet else print_status, permissions)
     with new_debate(make_opened, files, lambda opened: start.notes_after_opened(settings, estimate_text)) as session:
         if not quiet:

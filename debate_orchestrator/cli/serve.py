@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_result, print_status
 from debate_orchestrator.util import coroutines
-from debate_orchestrator.util.signals import terminating
+from debate_orchestrator.util.signals import termination_signals
 from debate_orchestrator.web import must_be_installed
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     must_be_installed()
     from debate_orchestrator.web import server
 
-    for signum in terminating():
+    for signum in termination_signals():
         signal.signal(signum, signal.SIG_DFL)  # a service manager takes exit code 130 for a failure
 
     public = arguments.public is not None

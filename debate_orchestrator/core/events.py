@@ -120,8 +120,8 @@ class EarlierDebate(JournaledModel):
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
     first_held_digest: str = ""
-    """The digest of the debate that was really held, however often it was judged again; empty if a version that did not
-    note it opened the re-judging."""
+    """The digest of the original debate, before any re-judging; empty if a version that did not note it opened the
+    re-judging."""
     interventions: dict[int, tuple[str, ...]] = {}
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
@@ -131,7 +131,7 @@ class EarlierDebate(JournaledModel):
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
     speakers_by_author: bool = Field(default=False, exclude_if=lambda value: not value)
-    """Whether the speakers are names that a transcript's author wrote, and say nothing of who was called."""
+    """Whether the speakers' names are what the author of a transcript wrote, not models that were called."""
     former_speakers: Annotated[dict[str, tuple[str, ...]], FREE_TEXT] = Field(
         default={}, exclude_if=lambda value: not value
     )

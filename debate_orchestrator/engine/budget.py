@@ -35,13 +35,13 @@ from debate_orchestrator.util.errors import ExternalError, OverBudget, reason
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import duration, plural
 
-BALLOT_WORDS = 800
+STRUCTURED_REPLY_WORDS = 800
 """Words of a structured reply; those of the shipped debates have 500 to 1,300."""
 MAX_TURNS = 400
 """Turns up to which a debate is estimated; the largest that the shipped formats allow has 245.
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 _FIRST_TOKEN_SECONDS = 5.0
-"""Seconds until an answer begins. This and the speed of an answer are assumed."""
+"""Seconds until a reply begins. This and the speed of a reply are assumed."""
 _TOKENS_PER_SECOND = 35.0
 
 
@@ -91,7 +91,7 @@ class CostEstimate(FrozenModel):
     """Whether the debate ends once there is no new ground, so that the counts are the most there may be."""
     host_turns: int = 0
     """The number of turns that the agent host takes; they are not calls of ours."""
-    positions_by: str = ""
+    deriving_model: str = ""
     """The spec of the model that derives the positions first, if one does; its calls are in none of the numbers."""
     not_estimated_because: str = ""
     """The reason that the debate can't be estimated, if it can't, as the end of a sentence. Then all counts are 0."""
@@ -107,8 +107,8 @@ class CostEstimate(FrozenModel):
 
     def sentence(self) -> str:
         first = ""
-        if self.positions_by:
-            first = f"1 or 2 calls of {model_spec.public_name(self.positions_by)} to derive the positions; then "
+        if self.deriving_model:
+            first = f"1 or 2 calls of {model_spec.public_name(self.deriving_model)} to derive the positions; then "
         if self.not_estimated_because:
             return f"{first}not estimated: {self.not_estimated_because}"
         return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")
@@ -134,8 +134,8 @@ class CostEstimate(FrozenModel):
 
 
 def expected_tokens(brief: Brief) -> tuple[int, int]:
-    """About how many tokens a brief has, and its answer will have."""
-    return sum(_blocks(brief)), pricing.tokens_of_words(brief.target_words or BALLOT_WORDS)
+    """About how many tokens a brief has, and its reply will have."""
+    return sum(_blocks(brief)), pricing.tokens_of_words(brief.target_words or STRUCTURED_REPLY_WORDS)
 
 
 def _blocks(brief: Brief) -> list[int]:
@@ -233,7 +233,7 @@ def _play(start: DebateState) -> tuple[list[_PlannedCall], float, int]:
     seconds = 0.0
     for debate in play(start):
         host_turns += sum(spec_in(debate, turn.seat) == model_spec.HOST for turn in debate.due)
-        stage = [turn for turn in debate.due if model_spec.is_called(spec_in(debate, turn.seat))]
+        stage = [turn for turn in debate.due if model_spec.makes_calls(spec_in(debate, turn.seat))]
         shared: dict[Hashable, int] = {}
         for turn in stage:
             key = cache_key(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
@@ -249,11 +249,15 @@ def _seconds(spec: str, phase: Phase) -> float:
     provider = provider_entry(spec)
     if provider is not None and provider.seconds is not None:
         return provider.seconds
-    return _FIRST_TOKEN_SECONDS + pricing.tokens_of_words(phase.target_words or BALLOT_WORDS) / _TOKENS_PER_SECOND
+    return (
+        _FIRST_TOKEN_SECONDS
+        + pricing.tokens_of_words(phase.target_words or STRUCTURED_REPLY_WORDS) / _TOKENS_PER_SECOND
+    )
 
 
 def _expected_usage(debate: DebateState, turn: Turn, cached: int) -> Usage:
-    """That of a call of whose beginning so many tokens were sent before. Its last block is its own and never cached."""
+    """The expected usage of a call; `cached` is the number of tokens at its beginning that an earlier call sent too.
+    The last block is never cached."""
     spec = spec_in(debate, turn.seat)
     code = code_for(debate, turn, model_spec.without_rehearse(spec), None)
     turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
@@ -274,7 +278,7 @@ RUN_AGAIN_HINT = "Run it again with a higher cap: replies that are saved are not
 def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
     """A problem if a cap can't be kept with this cast, because the price of a model in it is unknown."""
     specs = dict.fromkeys(spec for seat in cast.values() for spec in seat)
-    unknown = [spec for spec in specs if model_spec.is_called(spec) and pricing.cost(spec, Usage()) is None]
+    unknown = [spec for spec in specs if model_spec.makes_calls(spec) and pricing.cost(spec, Usage()) is None]
     if not unknown:
         return []
     hint = "Leave the cap out, or cast models whose prices are known: `debate models` lists them."

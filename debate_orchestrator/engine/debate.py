@@ -202,7 +202,8 @@ def continue_debate(
 
 
 def _named_by_journal(before: DebateState, new_state: DebateState) -> dict[str, tuple[str, ...]]:
-    """Seat to specs of the changed cast that the journal had for it: a new judge of a panel names the others again."""
+    """By seat, the specs of the changed cast that the journal already had there: a command that replaces one judge of a
+    panel repeats the others."""
     return {
         seat: tuple(spec for spec in specs if spec in before.cast.get(seat, ()))
         for seat, specs in new_state.cast.items()
@@ -269,7 +270,7 @@ async def drive(session: DebateSession, providers: Mapping[str, Provider], optio
                     return
                 continue  # what is due may have changed meanwhile
             stage = runner.start_stage([(turn, providers[turn.seat]) for turn in turns])
-            # Answers cost money: all of a stage are written down before a failure is raised.
+            # Replies cost money: all of a stage are written down before a failure is raised.
             outcomes = zip(turns, await asyncio.gather(*stage, return_exceptions=True), strict=True)
             failures = {turn: outcome for turn, outcome in outcomes if outcome is not None}
             if failures:
@@ -287,8 +288,8 @@ def _rank(failure: BaseException) -> int:
     return 1 if isinstance(failure, ReplyPending) else 2
 
 
-def host_work(debate: DebateState, journal: str) -> tuple[str, str]:
-    """What a debate waits for, and what to do: give the host's replies, or seat models. It is empty if none is due."""
+def waiting_for_host(debate: DebateState, journal: str) -> tuple[str, str]:
+    """What a debate waits for if the host has turns to take, and what to do; both are empty if it has none."""
     seats = dict.fromkeys(turn.role for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST)
     if not seats:
         return "", ""
@@ -307,7 +308,7 @@ def finish(session: DebateSession, notify: Notify = ignore) -> tuple[ReportModel
     written."""
     files = session.files
     if due := ", ".join(turn.id for turn in session.state.due):
-        problem, hint = host_work(session.state, files.journal)
+        problem, hint = waiting_for_host(session.state, files.journal)
         if problem:
             raise Paused(problem, hint=hint)
         problem = f"{files.journal}: turns are left: {due}."
@@ -361,11 +362,11 @@ def current_issues(debate: DebateState) -> list[str]:
     return [one_line(question) for question in issue_list.issues.values()]
 
 
-def in_new_order(questions: Sequence[str], words: Sequence[str]) -> list[str]:
+def list_with_changes(questions: Sequence[str], arguments: Sequence[str]) -> list[str]:
     """The list meant by ids of issues that stay (`I3`, or `I3,I1`) and new questions, in order. A new question has
     three words at least, so that nothing mistyped becomes one. Raises BadSettings with everything that is wrong."""
     order, problems = list[str](), list[str]()
-    for argument in words:
+    for argument in arguments:
         parts = [part for part in re.split(r"[,\s]+", argument.strip()) if part]
         numbers = [_ISSUE_ID.fullmatch(part) for part in parts]
         if parts and all(numbers):

@@ -91,8 +91,8 @@ async def resume(
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
 ) -> DebateResult:
-    """Continue a debate from its journal. Of a complete debate, what is missing because no reply could be used is
-    asked for again, by calls that are billed; one that lacks nothing is only reported again.
+    """Continue a debate from its journal. If the debate is complete but a turn has no usable reply, that turn
+    is asked again, and its calls are billed. If nothing is missing, only the report is written again.
 
     Args:
         max_cost: a new cap in US dollars; None keeps the old one.

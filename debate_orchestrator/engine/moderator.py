@@ -109,7 +109,7 @@ async def propose(
         update = {
             "brief_digest": brief.digest,
             "spec": provider.name,
-            "by_call": model_spec.is_called(provider.name),
+            "by_call": model_spec.makes_calls(provider.name),
             "estimated_cost": cost_after_call(provider.name, brief, reply) if reply.cost is None else None,
         }
         earlier = (*state.progress.paid, *paid_replies)

@@ -104,9 +104,9 @@ def checked_for_start(
     output: str | None,
     require_consent: Callable[[tuple[risks.Risk, ...]], None],
     permissions: Permissions = NO_PERMISSIONS,
-    **calls: Any,
+    **call_settings: Any,
 ) -> tuple[Rejudging, DebateFiles]:
-    """The re-judging with the name of its report and the settings `calls`, and its files, after all that can be checked
+    """The re-judging with the name of its report and with `call_settings`, and its files, after all that can be checked
     before its journal is written. Without an `output` they lie beside the source. `require_consent` raises unless the
     user consents to the risks of the source. Raises BadFile if one of the files is there already, and BadSettings if
     the judges can't be used."""
@@ -114,12 +114,12 @@ def checked_for_start(
     if has_placeholders(opened.settings.positions) and not all(map(model_spec.is_stand_in, opened.cast[JUDGE])):
         problem = f"{rejudging.path}: its positions are a rehearsal's placeholders, so there is nothing to judge."
         raise BadSettings(problem, hint="the journal of the debate itself")
-    if calls.get("max_cost") is not None and (problems := unpriced_seats({JUDGE: opened.cast[JUDGE]})):
+    if call_settings.get("max_cost") is not None and (problems := unpriced_seats({JUDGE: opened.cast[JUDGE]})):
         raise BadSettings(problems)
     files = DebateFiles.of_output(output or output_path(rejudging.path))
     files.must_be_new()
     require_consent(risks.of_rejudging([entry.event for entry in rejudging.entries], "" if output else files.report))
-    opened = opened.with_settings(output=os.path.basename(files.report), **calls)
+    opened = opened.with_settings(output=os.path.basename(files.report), **call_settings)
     cast_providers.make_providers(CurrentState(fold([opened])), permissions=permissions)
     return rejudging._replace(opened=opened), files
 
@@ -196,7 +196,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
     format, settings = debate.format, debate.opened.settings
     turns = [
         turn
-        for stage in debate.stages  # of those who spoke at once, who concedes comes last: it ends the rounds
+        for stage in debate.stages  # where both spoke at once, the one that concedes comes last: that ends the rounds
         for turn in sorted(stage, key=lambda turn: turn.id in debate.conceding_turns)
         if turn.speaking and turn.id in debate.replies
     ]

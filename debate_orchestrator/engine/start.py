@@ -166,14 +166,14 @@ def with_positions(settings: Settings) -> tuple[Settings, str]:
     return settings.model_copy(update={"positions": positions, "origins": origins}), ""
 
 
-def estimate_sentence(settings: Settings, positions_by: str) -> str:
-    """What a debate takes, in a sentence; `positions_by` is the spec of the model that derives its positions first, if
-    one does. Raises BadSettings for bad context files."""
+def estimate_sentence(settings: Settings, deriving_model: str) -> str:
+    """What a debate takes, in a sentence; `deriving_model` is the spec of the model that derives its positions first,
+    if one does. Raises BadSettings for bad context files."""
     estimate = estimate_debate(make_opened(with_placeholders(settings)))
-    return estimate.model_copy(update={"positions_by": positions_by}).sentence()
+    return estimate.model_copy(update={"deriving_model": deriving_model}).sentence()
 
 
-def positions_by(settings: Settings) -> str:
+def deriving_model(settings: Settings) -> str:
     """The spec of the model that `opened_with_positions` calls for the positions; empty if it calls none."""
     return "" if settings.positions else _positions_or_model(settings)[1]
 

@@ -99,7 +99,7 @@ class TurnRunner:
         return running
 
     async def record(self, event: BriefSent | ReplyEvent | CallFailed) -> None:
-        """Writes an event, and returns when it is on the disk; answers and failures wait for room on a full disk. A
+        """Writes an event, and returns when it is on the disk; replies and failures wait for room on a full disk. A
         `BriefSent` is not synced: a killed process leaves it in the file, and after a power cut a call may have
         none."""
         result = not isinstance(event, BriefSent)
@@ -117,7 +117,7 @@ class _TurnRun:
     def __init__(self, runner: TurnRunner, turn: Turn, provider: Provider):
         self._runner, self._turn, self._provider = runner, turn, provider
         self._stop, self._options = runner.options.stop, runner.options
-        self._by_call = model_spec.is_called(provider.name)
+        self._by_call = model_spec.makes_calls(provider.name)
         self.reply_begun = asyncio.Event()
         """Set once the reply has begun, or will not come."""
         self._pieces: list[str] = []

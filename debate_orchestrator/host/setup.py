@@ -28,14 +28,14 @@ from debate_orchestrator.prompting.replies import decode, parse_structured
 from debate_orchestrator.providers.cast_providers import cast_problems
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import SetupQuestions
-from debate_orchestrator.setup.risks import Risk, is_private, is_read_as_instructions
+from debate_orchestrator.setup.risks import Risk, is_outside_or_hidden, is_read_as_instructions
 from debate_orchestrator.setup.state import (
     ModeratorTask,
     Ready,
     SetupFile,
     SetupQuestion,
     SetupState,
-    is_own_name,
+    is_generated_name,
     with_progress,
     without_answers,
 )
@@ -87,7 +87,7 @@ def ask(
     folder, setup_file = TurnsFolder(setup_folder(path), notify), SetupFile(path, notify=notify)
     state = _initial_state(setup_file, has_consented, starts_anew="topic" in answers)
     state, problems = questions.with_checked_answers(state), list[str]()
-    state = _with_free_output(state, has_consented, problems)
+    state = _with_unused_output(state, has_consented, problems)
     due = questions.next(state)
     rejected_keys = set[str]()
     for key, value in answers.items():
@@ -120,8 +120,8 @@ def setup_folder(path: str) -> str:
     """The folder of the conversation of an answers file. Raises BadSettings for a file that an agent host may not write
     unasked."""
     stem, ending = os.path.splitext(path)
-    visible_path = os.path.join(os.path.dirname(path), "setup") if is_own_name(Path(path)) else path
-    if is_link(path) or is_private(visible_path):
+    visible_path = os.path.join(os.path.dirname(path), "setup") if is_generated_name(Path(path)) else path
+    if is_link(path) or is_outside_or_hidden(visible_path):
         problem = "is not written, since it is hidden, a link or outside the working folder"
     elif ending not in (".yaml", ".yml", ".json"):
         problem = "is not an answers file: its name must end in .yaml, .yml or .json"
@@ -170,7 +170,7 @@ def _may_look(state: SetupState, has_consented: HasConsented) -> bool:
     return has_consented(risks.of_settings({"output": state.answers.get("output")}))
 
 
-def _with_free_output(state: SetupState, has_consented: HasConsented, problems: list[str]) -> SetupState:
+def _with_unused_output(state: SetupState, has_consented: HasConsented, problems: list[str]) -> SetupState:
     """The state. If no debate can be opened at its output any more, the output is removed, and so asked for again."""
     try:
         if "output" in state.answers and _may_look(state, has_consented):

@@ -1,7 +1,7 @@
 """The folder between engine and host: a brief is written as a file, its reply is put beside it.
 
 A reply in place counts only if the brief beside it is, to the byte, the brief that is due now. A brief holds
-everything said before it, and the marks that fence off each speech, which are made from the debate's nonce. So it can't
+everything said before it, and the markers around each speech, which are made from the debate's nonce. So it can't
 have been answered early. A journal that lost its tail to a crash takes up again the replies that still answer it.
 """
 
@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from debate_orchestrator.core.phases import id_for_seat
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
-from debate_orchestrator.setup.risks import is_private
+from debate_orchestrator.setup.risks import is_outside_or_hidden
 from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
@@ -178,7 +178,7 @@ def _sleep(seconds: float) -> None:
 def read_named_reply(turn_id: str, path: str, folder: str) -> str:
     """The text of a reply file that the host named, in the working folder or in that `folder`. Raises BadReply as
     `read_reply`, for a file elsewhere, and for one that is still being written."""
-    if is_private(path, folder):
+    if is_outside_or_hidden(path, folder):
         where = "not in the working folder"
         if folder != os.curdir:
             where = f"neither in the working folder nor in {name_of(folder)}"

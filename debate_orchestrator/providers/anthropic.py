@@ -74,7 +74,7 @@ class Messages(api.ApiModel):
             api_reply = MessagesReply(before)
             request = base | {"messages": base["messages"] + (before.messages_to_resend() if before else [])}
             try:
-                await self.listen(request, options, api_reply, brief, clock, on_text)
+                await self.make_call(request, options, api_reply, brief, clock, on_text)
             except TransientError:
                 if before is not None:
                     before.set_recorded()
@@ -100,7 +100,7 @@ class Messages(api.ApiModel):
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
         data = await self.about_batches("post", _BATCHES, body={"requests": requests})
-        return batch_responses.parse_part(self.name, _Batch, data).id
+        return batch_responses.parse_documented(self.name, _Batch, data).id
 
     async def batch_ended(self, batch: str) -> bool:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}")

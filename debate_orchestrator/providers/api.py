@@ -247,7 +247,7 @@ class ApiModel(Provider):
             if not _clients[key].users:
                 await _clients.pop(key).client.close()
 
-    async def listen(
+    async def make_call(
         self,
         base: Mapping[str, Any],
         options: Sequence[Option],
@@ -449,7 +449,7 @@ def _prepared(server: servers.ModelServer, insecure: bool) -> Callable[[Any], Aw
 
 
 def clean(text: str) -> str:
-    """`text` with the halves of characters joined, and those without another, which no file could hold, replaced."""
+    """`text` with surrogate pairs joined, and lone surrogates, which can't be written to a file, replaced."""
     # Other codecs open a file when they are first used.
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return joined.encode("utf-8", "replace").decode()

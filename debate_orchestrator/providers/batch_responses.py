@@ -62,9 +62,9 @@ _Batch = TypeVar("_Batch", bound=HasId)
 _Line = TypeVar("_Line", bound=ResultLine)
 
 
-def parse_part(name: str, shape: type[_DocumentedShape], data: bytes) -> _DocumentedShape:
-    """The response of the server of the model `name`; half a character in one of its texts is replaced, as in a stream.
-    Raises TransientError if it has another shape."""
+def parse_documented(name: str, shape: type[_DocumentedShape], data: bytes) -> _DocumentedShape:
+    """The response of the server of the model `name`, or a line of it, in its documented shape. Half a character in one
+    of its texts is replaced, as in a stream. Raises TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
     if len(text) > LIMITS.max_event_bytes or text.count("[") + text.count("{") > _MAX_RECORDS:
         raise call_errors.broken_reply(name, "an answer about batches that is larger than any list of them")
@@ -78,7 +78,7 @@ def parse_part(name: str, shape: type[_DocumentedShape], data: bytes) -> _Docume
 
 def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
     """The batch of that id. Raises TransientError if the response is none, or is another batch."""
-    batch = parse_part(name, shape, data)
+    batch = parse_documented(name, shape, data)
     if batch.id != id:
         raise call_errors.broken_reply(name, "another batch than the one that was asked for")
     return batch
@@ -95,7 +95,7 @@ async def result_lines(name: str, data: bytes, shape: type[_Line], calls: Collec
         await asyncio.sleep(0)
         if len(lines) == len(calls):
             raise call_errors.broken_reply(name, f"more results than the {plural(len(calls), 'call')} of a batch")
-        line = parse_part(name, shape, text)
+        line = parse_documented(name, shape, text)
         if line.custom_id in lines:
             raise call_errors.broken_reply(name, "results of a batch with two of one call")
         lines[line.custom_id] = line

@@ -34,7 +34,7 @@ _UNREACHABLE_WORDS = (
     "nodename nor servname", "name resolution",
 )  # fmt: skip
 _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficient_quota", "insufficient credit")
-_REFUSED = (425, 429, 529)
+_NOT_BEGUN = (425, 429, 529)
 """Statuses by which a server says that it did not begin with the request. Any other from 500 on, and 408, may be that
 of a gateway which had passed it on."""
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
@@ -72,8 +72,8 @@ def http_error(name: str, status: int, message: str, headers: Mapping[str, str],
         return TransientError(
             f"{name} gave no answer: {reason}.",
             after=retry_after(headers),
-            maybe_billed=status not in (409, *_REFUSED),
-            refused=status in _REFUSED,
+            maybe_billed=status not in (409, *_NOT_BEGUN),
+            not_begun=status in _NOT_BEGUN,
         )
     if status in (401, 403):
         names = " or ".join(servers.key_names(name)) or "the environment (`debate models` names the variable)"
@@ -98,9 +98,9 @@ def oversized_reply(name: str, what: str, partial: Reply | None = None) -> Trans
 def unreachable_server(name: str, what: str, *, reached: bool) -> TransientError:
     """The error for a server that is not there. One that never answered is not waited for long."""
     if reached:
-        return TransientError(f"{name} can't be reached: {what}.", refused=True)
+        return TransientError(f"{name} can't be reached: {what}.", not_begun=True)
     hint = "Try: check the network connection, or, for a server of your own, that it runs at this address."
-    return TransientError(f"{name} can't be reached: {what}. {hint}", retry_for=_UNREACHED_SECONDS, refused=True)
+    return TransientError(f"{name} can't be reached: {what}. {hint}", retry_for=_UNREACHED_SECONDS, not_begun=True)
 
 
 def out_of_files(name: str, error: BaseException) -> TransientError | None:
@@ -108,7 +108,7 @@ def out_of_files(name: str, error: BaseException) -> TransientError | None:
     exception."""
     if getattr(cause(error), "errno", None) not in OUT_OF_FILES:
         return None
-    return TransientError(f"{name} can't be asked: {TOO_MANY_FILES}.", hint="fewer debates at once", refused=True)
+    return TransientError(f"{name} can't be asked: {TOO_MANY_FILES}.", hint="fewer debates at once", not_begun=True)
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

@@ -137,8 +137,8 @@ class FoundModels(NamedTuple):
     """Seat to the model that would be the default with a key."""
     permissions: Permissions = NO_PERMISSIONS
 
-    def ready(self) -> list[tuple[str, str]]:
-        """The models that need no setup, with descriptions: installed programs, and those of the user's own server."""
+    def without_setup(self) -> list[tuple[str, str]]:
+        """The models that need no key, with descriptions: installed programs, and the models of Ollama."""
         sources = [source for source in self.sources if source.ready and source.kind in (model_spec.COMMAND, "ollama")]
         sources.sort(key=lambda source: source.kind != model_spec.COMMAND)
         return [(spec, source.about) for source in sources for spec in source.specs[:_MAX_LISTED_MODELS]]
@@ -154,7 +154,9 @@ class FoundModels(NamedTuple):
         }
 
     def has_any(self) -> bool:
-        return bool(self.default or self.ready() or any(source.ready and source.models for source in self.sources))
+        return bool(
+            self.default or self.without_setup() or any(source.ready and source.models for source in self.sources)
+        )
 
     def names(self) -> tuple[str, ...]:
         """Every model that was found or is known, as a cast names it; and how the others begin."""
@@ -203,7 +205,9 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
     if key is None and api.needs_key:
         return ModelSource(spec=spec, ready=True, about=f"credentials: {credentials_in}")
     url = servers.without_secrets((server.address or api.url).rstrip("/"))
-    headers = {} if key is None else {api.list_key: f"Bearer {key}" if api.list_key == "authorization" else key}
+    headers = (
+        {} if key is None else {api.list_key_header: f"Bearer {key}" if api.list_key_header == "authorization" else key}
+    )
     listing, problem = _get_in_time(f"{url}{api.list_path}", headers | {"anthropic-version": "2023-06-01"})
     names, more = _names(listing, *api.list_fields)
     if not api.needs_key:

@@ -47,7 +47,7 @@ class Completions(api.ApiModel):
         """The reply to one brief, as `Provider` says. The API has no search."""
         api_reply, options = CompletionsReply(), self._options(brief)
         clock = limits.SilenceClock(self.current.state.retry_for)
-        await self.listen({"model": self.server.model}, options, api_reply, brief, clock, on_text)
+        await self.make_call({"model": self.server.model}, options, api_reply, brief, clock, on_text)
         unsupported = (*self.unsupported.lacking(options), *([_SEARCH] if brief.search else []))
         return api_reply.reply(self.name, tuple(sorted(unsupported)))
 
@@ -63,12 +63,12 @@ class Completions(api.ApiModel):
         file = {"file": ("calls.jsonl", "".join(lines).encode())}
         form: dict[str, Any] = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
         data = await self.about_batches("post", "/files", **form)
-        return batch_responses.parse_part(self.name, batch_responses.HasId, data).id
+        return batch_responses.parse_documented(self.name, batch_responses.HasId, data).id
 
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
         body = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
         data = await self.about_batches("post", _BATCHES, body=body)
-        return batch_responses.parse_part(self.name, _Batch, data).id
+        return batch_responses.parse_documented(self.name, _Batch, data).id
 
     async def batch_ended(self, batch: str) -> bool:
         return (await self._batch(batch)).status in _ENDED

@@ -154,7 +154,7 @@ def _table_price(spec: str) -> ModelPrice | None:
 def is_free(spec: str) -> bool:
     """Whether calls of a model spec cost nothing: no model is called, or the server is on this machine, gets no key,
     and is asked for no model of a cloud. The environment counts, since it may name another server and hold a key."""
-    if not model_spec.is_called(spec):
+    if not model_spec.makes_calls(spec):
         return True
     api = api_of(spec)
     if api is None:

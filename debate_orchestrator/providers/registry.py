@@ -39,7 +39,7 @@ class Api(NamedTuple):
     """The path of the list of models. A request for it also shows whether the server accepts the key."""
     list_fields: tuple[str, str] = ("data", "id")
     """The field with the list, and the field with a model's name in it."""
-    list_key: str = "authorization"
+    list_key_header: str = "authorization"
     """The header that carries the key when the list is asked for."""
     default_model_name: Callable[[str], str] | None = None
     """Its names of the default models; None if it does not serve them."""
@@ -82,7 +82,7 @@ def _openrouter_name(model: str) -> str:
 _ENTRIES = (
     ProviderEntry("anthropic", "anthropic:MODEL", ".anthropic", api=Api(
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "https://api.anthropic.com", "ANTHROPIC_BASE_URL",
-        sdk_connects=True, other_servers=True, list_key="x-api-key", default_model_name=str, batches=True,
+        sdk_connects=True, other_servers=True, list_key_header="x-api-key", default_model_name=str, batches=True,
         profile=("ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"),
         profile_folder=("ANTHROPIC_CONFIG_DIR", ".config/anthropic"),
     )),

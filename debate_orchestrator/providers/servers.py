@@ -111,7 +111,7 @@ def key_names(spec: str) -> tuple[str, ...]:
 _HALF_ADDRESS = re.compile(
     r"https?[:：]//|@(\w*[:：]?//|\w+:/|https?[:;.]|\[|localhost\b|[\w.-]+(:\d+|\.\w+)(/|$))", re.IGNORECASE
 )
-"""What is no part of a model's name, but an address with a slip."""
+"""What shows that a model's name contains a mistyped address."""
 
 
 def spec_problem(spec: str) -> str | None:
@@ -129,10 +129,10 @@ def spec_problem(spec: str) -> str | None:
         return f"{short_repr(model)} has part of an address in the model's name. {hint} {what}".rstrip()
     if url is not None and not takes_address:
         return f"{kind} takes no address, and got {short_repr(url)}. {hint}"
-    return _user_problem(server(spec)) if url is None else _address_problem(url)
+    return _userinfo_problem(server(spec)) if url is None else _address_problem(url)
 
 
-def _user_problem(server: ModelServer) -> str | None:
+def _userinfo_problem(server: ModelServer) -> str | None:
     """The reason that the address in a variable can't be used: it holds a user and a password. Returns None if it
     can."""
     if "@" not in (server.address or "").partition("://")[2].partition("/")[0]:

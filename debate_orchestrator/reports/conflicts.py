@@ -51,4 +51,4 @@ def conflicts_of_interest(debate: DebateState, *, with_servers_names: bool = Tru
 
 def _known_speakers(names: Iterable[str]) -> frozenset[str]:
     """The models and programs among them. Hosts, recordings and people tell no model, and stand-ins are none."""
-    return frozenset(filter(model_spec.is_called, names))
+    return frozenset(filter(model_spec.makes_calls, names))

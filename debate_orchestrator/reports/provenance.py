@@ -403,7 +403,7 @@ def author_note(run: RunReport) -> str:
     if run.one_agent:
         return "The rapporteur wrote this advice after the debate."
     judges = run.cast.get(JUDGE, ())
-    shared = filter(model_spec.is_called, {*run.cast.get(RAPPORTEUR, ())} & {*judges})
+    shared = filter(model_spec.makes_calls, {*run.cast.get(RAPPORTEUR, ())} & {*judges})
     note = "The rapporteur, a seat of its own that neither argues nor judges, wrote this advice after the debate."
     judge = "the judge" if len(judges) == 1 else "one of the judges"
     return " ".join([note, *(f"It is the same {model_spec.occupant_kind(spec)} as {judge}." for spec in shared)])

@@ -260,8 +260,8 @@ class SetupQuestions:
         return state
 
     def with_fitting_answers(self, state: SetupState, before: SetupQuestions) -> tuple[SetupState, list[str]]:
-        """The state for this format, of which another asked `before`: without the answers that this format does not
-        take, and without defaults of the other; and the problems of the former."""
+        """The state after a change from the format of `before` to this one, without answers that this format does not
+        take and without the earlier format's defaults; and the problems of the answers that it does not take."""
         problems: list[str] = []
         for keys in (("positions",), ("rounds", "insist"), *((key,) for key in before.plain_settings)):
             answered = {key: state.answers[key] for key in keys if key in state.answers}

@@ -280,7 +280,7 @@ def is_read_as_instructions(path: str) -> bool:
     )
 
 
-def is_private(path: str, folder: str = os.curdir) -> bool:
+def is_outside_or_hidden(path: str, folder: str = os.curdir) -> bool:
     """Whether a file is neither in the working folder nor in this one, or is hidden there: an agent host may not hand
     it in unasked, since it goes to the models of the debate. A link in place of this folder may lead to any files."""
     return bool(_outside(path) and (is_link(folder) or _outside(path, folder)))

@@ -172,7 +172,7 @@ class SetupProgress(FrozenModel):
     nonce: str = Field(default="", pattern=rf"{NONCE_PATTERN}|^$")
     """The nonce of the markers in the moderator's briefs, drawn by the caller that runs the conversation."""
     paid: tuple[Reply, ...] = ()
-    """The replies of a moderator that was called, since they may have cost money."""
+    """The replies of a moderator that was called: each may have cost money."""
 
 
 class SetupState(FrozenModel):
@@ -246,15 +246,15 @@ ANSWERS = ".answers.yaml"
 class SetupFile:
     """The answers file of a conversation. It alone knows what the file held when it was last read or written."""
 
-    def __init__(self, path: str, *, has_own_name: bool = False, notify: Notify | None = None):
+    def __init__(self, path: str, *, has_generated_name: bool = False, notify: Notify | None = None):
         """`notify` gets a sentence for each file that is moved aside; without it they are in `moved_files`."""
         self.path, self._known = path, b""
-        self.has_own_name = has_own_name
-        """Whether it has a name that `new_file` gives, and is not the answers file that is kept beside a report."""
+        self.has_generated_name = has_generated_name
+        """Whether it has a name that `new_file` makes up, and is not the answers file that is kept beside a report."""
         self.save_problem = ""
         """The reason that it could not be saved; empty if it could."""
-        self.saved = False
-        """Whether it holds a conversation, and not answers that a person wrote."""
+        self.holds_conversation = False
+        """Whether the file holds a conversation, and not only answers that a person wrote."""
         self.moved_files: list[str] = []
         self._notify = notify or self.moved_files.append
 
@@ -264,7 +264,7 @@ class SetupFile:
         _must_be_no_journal(self.path)
         content = read_bytes(self.path, MAX_SIZE)
         data = mapping_of(content, self.path)
-        self._known, self.saved = content, "setup" in data
+        self._known, self.holds_conversation = content, "setup" in data
         return _state_of(self.path, data)
 
     def write(self, state: SetupState) -> None:
@@ -279,7 +279,7 @@ class SetupFile:
         aside = write_bytes_atomic(
             self.path, content, is_ours=lambda old: old == self._known and _is_conversation(self.path, old)
         )
-        self._known, self.saved = content, True
+        self._known, self.holds_conversation = content, True
         if aside:
             what = f"{name_of(self.path)} was changed by hand or by another program"
             self._notify(f"{what}: kept as {name_of(aside)}.")
@@ -296,7 +296,7 @@ class SetupFile:
         """The message on leaving: where the answers are, and the command that continues."""
         if self.save_problem:
             return f"You left the setup. Your answers could not be saved: {self.save_problem}"
-        if not self.saved:
+        if not self.holds_conversation:
             earlier = newest_unfinished()
             hint = f" The setup that you left here before is still in {name_of(earlier[0].path)}." if earlier else ""
             return f"You left the setup without answering anything.{hint}"
@@ -309,19 +309,19 @@ class SetupFile:
         own_path = os.path.abspath(self.path)
         names = _numbered_paths(stem, ANSWERS)
         path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own_path)
-        earlier_path = self.path if self.has_own_name and self._is_unchanged() else ""
+        earlier_path = self.path if self.has_generated_name and self._is_unchanged() else ""
         if os.path.abspath(path) != own_path:
             self.path, self._known = path, b""
         self.write(state)
         if earlier_path and os.path.abspath(earlier_path) != os.path.abspath(path):
             Path(earlier_path).unlink(missing_ok=True)
-        self.has_own_name = False
+        self.has_generated_name = False
         return path
 
     def _is_unchanged(self) -> bool:
         """Whether the file holds what this conversation wrote there."""
         try:
-            return self.saved and read_regular(self.path) == self._known
+            return self.holds_conversation and read_regular(self.path) == self._known
         except OSError:
             return False
 
@@ -329,7 +329,7 @@ class SetupFile:
 def new_file() -> SetupFile:
     """A file of its own in the working directory, for a conversation without a named file."""
     return SetupFile(
-        next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), has_own_name=True
+        next(name for name in _numbered_paths(_STEM, _SUFFIX) if not os.path.lexists(name)), has_generated_name=True
     )
 
 
@@ -340,12 +340,12 @@ def _numbered_paths(stem: str, suffix: str) -> Iterator[str]:
 
 def newest_unfinished() -> tuple[SetupFile, SetupState] | None:
     """The newest unfinished conversation in this working directory; None if none can be continued."""
-    paths = sorted(filter(is_own_name, Path(os.curdir).iterdir()), key=_age)
+    paths = sorted(filter(is_generated_name, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
-        setup_file = SetupFile(str(path), has_own_name=True)
+        setup_file = SetupFile(str(path), has_generated_name=True)
         with suppress(DebateError):
             state = setup_file.load()
-            if setup_file.saved:
+            if setup_file.holds_conversation:
                 return setup_file, state
     return None
 
@@ -355,13 +355,13 @@ def from_file(path: str) -> tuple[SetupFile, SetupState]:
     and left as it is, and the answers are saved in another."""
     if not os.path.exists(path):
         return SetupFile(path), SetupState()
-    setup_file = SetupFile(path, has_own_name=is_own_name(Path(path)))  # even if the user names it
+    setup_file = SetupFile(path, has_generated_name=is_generated_name(Path(path)))  # even if the user names it
     state = setup_file.load()
-    return setup_file if setup_file.saved else new_file(), state
+    return setup_file if setup_file.holds_conversation else new_file(), state
 
 
-def is_own_name(path: Path) -> bool:
-    """Whether a file has a name that `new_file` gives."""
+def is_generated_name(path: Path) -> bool:
+    """Whether a file has a name that `new_file` makes up."""
     return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_SUFFIX)}", path.name) is not None
 
 

@@ -89,7 +89,7 @@ class Drafts:
             os.rmdir(self.folder)
 
     def _all(self) -> list[tuple[str, str, str]]:
-        """Path, neutral turn id and brief of every draft."""
+        """Path, turn id as its seat reads it (`id_for_seat`) and brief of every draft."""
         if is_link(self.folder) or not os.path.isdir(self.folder):
             return []
         matches = ((name, _NAME.fullmatch(name)) for name in sorted(os.listdir(self.folder)))

@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.forms import (
     with_defaults,
 )
 from debate_orchestrator.prompting.person_turns import ballot_remarks
-from debate_orchestrator.reports.review_files import READ_KEY
+from debate_orchestrator.reports.review_files import WAS_READ_FIELD
 from debate_orchestrator.reports.reviews import ReviewerBallot, ReviewForm, ReviewTexts, in_order, question_text
 from debate_orchestrator.terminal.asking import Asker, Line, Question, Quit, unknown_choice
 from debate_orchestrator.terminal.drafts import DraftWriter
@@ -33,7 +33,7 @@ from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, option_number
 
 DRAFT_PREFIX = ("",)
-"""Begins the place of what is typed and not entered yet."""
+"""The first part of the path in a draft under which text is kept that was typed but not yet entered."""
 
 
 class Form(ABC):
@@ -42,8 +42,8 @@ class Form(ABC):
 
     at_first_message = "This is the first question."
     """The message if there is no way back."""
-    choose_first: Callable[[list[FormQuestion]], list[FormQuestion]] | None = None
-    """Chooses the questions that are asked unless the person wants more; None if all are asked."""
+    choose_short_form: Callable[[list[FormQuestion]], list[FormQuestion]] | None = None
+    """Chooses the questions of the short form, which are asked unless the person wants more; None if all are asked."""
 
     def __init__(
         self,
@@ -80,13 +80,13 @@ class Form(ABC):
 
     def asked_questions(self) -> list[FormQuestion]:
         all_questions = self.questions()
-        first = self.choose_first(all_questions) if self.choose_first else all_questions
+        first = self.choose_short_form(all_questions) if self.choose_short_form else all_questions
         return [question for question in all_questions if question in first or question.field_path in self.answers]
 
     def reply(self) -> dict[str, Any] | None:
         """The entries, with defaults for unasked questions; None while something is missing."""
         answers = {**self.answers, **self.computed(self.answers)}
-        full = with_defaults(self.shape, self.shape_context, answers) if self.choose_first else answers
+        full = with_defaults(self.shape, self.shape_context, answers) if self.choose_short_form else answers
         return form_value(self.shape, self.shape_context, full)
 
     async def fill_in(
@@ -129,20 +129,22 @@ class Form(ABC):
 
     async def ask(self, question: FormQuestion) -> None:
         """Asks one question until its answer is valid."""
-        typing = (*DRAFT_PREFIX, *question.field_path)
+        draft_key = (*DRAFT_PREFIX, *question.field_path)
         problems: list[str] = []
         short_list = False
         while True:
             has_answer = question.has_short_answer and has_valid_answer(question, self.shape_context, self.answers)
             current_answer = self.answers[question.field_path] if has_answer else ""
-            initial_text = self.answers.get(typing, "" if current_answer else self.answers.get(question.field_path, ""))
+            initial_text = self.answers.get(
+                draft_key, "" if current_answer else self.answers.get(question.field_path, "")
+            )
             prompt = self.prompt_for(question)
             prompt = prompt._replace(
                 lines=(*prompt.lines, *problems),
                 initial_text=initial_text,
                 default=current_answer or prompt.default,
                 can_go_back=True,
-                on_change=lambda typed: self.writer.write_soon({**self.answers, typing: typed}),
+                on_change=lambda typed: self.writer.write_soon({**self.answers, draft_key: typed}),
             )
             try:
                 answer = self._option_named(question, await self.asker.ask(prompt)) or current_answer
@@ -153,13 +155,13 @@ class Form(ABC):
                     raise BadReply(f"{missing_text} Enter one, or give the same answer again to end the list as it is.")
             except Quit as quitting:
                 if quitting.typed:
-                    self.answers[typing] = quitting.typed
+                    self.answers[draft_key] = quitting.typed
                 raise
             except BadReply as error:
                 problems = error.problems if answer or short_list else ["An answer is needed here."]
-                self.answers[typing] = "" if question.has_short_answer else answer
+                self.answers[draft_key] = "" if question.has_short_answer else answer
             else:
-                self.answers.pop(typing, None)
+                self.answers.pop(draft_key, None)
                 self.answers[question.field_path] = answer
                 if prompt.private:
                     self.asker.show(f"{label(question, self.name)}: {self.answer_text(question)}")
@@ -176,7 +178,7 @@ class Form(ABC):
     async def _review(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
         """Shows all that was entered. Returns the question to be answered again, or None if it is handed in."""
         all_questions, problem_texts = self.questions(), problems()
-        if self.choose_first:
+        if self.choose_short_form:
             all_questions = self.questions(with_defaults(self.shape, self.shape_context, self.answers))
         notes = [] if problem_texts else remarks()
         lines = [Line(text, True) for text in (*problem_texts, *notes)]
@@ -193,7 +195,7 @@ class Form(ABC):
             if answer in ("", "y", "yes") and not problem_texts:
                 return None
             if unasked and answer in ("m", "more"):
-                self.choose_first = None
+                self.choose_short_form = None
                 return unasked[0]
             if (n := option_number(answer, len(all_questions))) is not None:
                 return all_questions[n - 1]
@@ -215,12 +217,12 @@ class Form(ABC):
         except BadReply:
             return self.answers[question.field_path]
 
-    def counted_questions(self) -> list[FormQuestion]:
-        """The questions among which one has its number for the status."""
+    def numbered_questions(self) -> list[FormQuestion]:
+        """The questions that are numbered in the status."""
         return self.asked_questions()
 
     def progress_text(self, question: FormQuestion) -> str:
-        field_paths = [counted.field_path for counted in self.counted_questions()]
+        field_paths = [counted.field_path for counted in self.numbered_questions()]
         index = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {index} of {len(field_paths)}"
 
@@ -258,10 +260,10 @@ class ReviewBallotForm(Form):
         """`show` shows the debate; `save` saves a draft after every answer."""
         self.texts, self.form = texts, form
         self._show, self._head = show, {name: ballot[name] for name in _HEAD_FIELDS if name in ballot}
-        self._was_read = ballot.get(READ_KEY) is True
+        self._was_read = ballot.get(WAS_READ_FIELD) is True
         self._full_shape = form.parts(*_FIRST_PART, *_SECOND_PART)
         writer = DraftWriter[Mapping[FieldPath, str]](
-            lambda answers: save(self.ballot() | ({READ_KEY: True} if self._was_read else {}))
+            lambda answers: save(self.ballot() | ({WAS_READ_FIELD: True} if self._was_read else {}))
         )
         super().__init__(
             asker,
@@ -290,7 +292,7 @@ class ReviewBallotForm(Form):
 
     async def _read_debate(self) -> bool:
         """Shows the debate; the vote before is final from then on. Returns False if the question before is wanted."""
-        wording = self.texts.questions[READ_KEY]
+        wording = self.texts.questions[WAS_READ_FIELD]
         question = Question(
             wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), can_go_back=True
         )
@@ -311,7 +313,7 @@ class ReviewBallotForm(Form):
     def ballot(self) -> dict[str, Any]:
         """The ballot so far, its parts in the order of a filed one."""
         ballot: dict[str, Any] = dict(self._head)
-        for question in self.counted_questions():
+        for question in self.numbered_questions():
             if not has_valid_answer(question, self.shape_context, self.answers):
                 continue
             *path, last = (int(part) if part.isdigit() else part for part in question.field_path)
@@ -322,7 +324,7 @@ class ReviewBallotForm(Form):
             part[last] = one_line(answer) if last == "why" else answer
         return in_order(self.form, ballot)
 
-    def counted_questions(self) -> list[FormQuestion]:
+    def numbered_questions(self) -> list[FormQuestion]:
         """The questions of both parts."""
         return form_questions(self._full_shape, self.shape_context, self.answers)
 

@@ -73,11 +73,11 @@ class Player:
         """Plays to the end, or until the person quits; whether the end was reached."""
         remaining = deque(self._events)
         while remaining:
-            batch = take_batch(self.debate, remaining)
-            for event in batch:
+            events = take_stage_events(self.debate, remaining)
+            for event in events:
                 if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn_id).after_rounds:
                     self._to_verdict = False
-                await self._play_before(event, batch)
+                await self._play_before(event, events)
                 if self.has_quit:
                     return False
                 self.debate = apply(self.debate, event)
@@ -91,10 +91,10 @@ class Player:
     def _plays_instantly(self) -> bool:
         return self._pace is None or self._to_verdict
 
-    async def _play_before(self, event: Event, batch: Sequence[Event]) -> None:
+    async def _play_before(self, event: Event, events: Sequence[Event]) -> None:
         if isinstance(event, Spoke | Declined) and event.turn_id not in self._spoken_turn_ids:
-            batch_shown = batch if self._live.shows_columns else [event]
-            speeches = [speech for speech in batch_shown if isinstance(speech, Spoke | Declined)]
+            events_shown = events if self._live.shows_columns else [event]
+            speeches = [speech for speech in events_shown if isinstance(speech, Spoke | Declined)]
             await self._speak(
                 {
                     speech.turn_id: speech_rules.without_private_reasoning(self.debate, speech.reply.text)
@@ -130,17 +130,17 @@ class Player:
         await self._running.wait()
 
 
-def take_batch(debate: DebateState, remaining: deque[Event]) -> list[Event]:
+def take_stage_events(debate: DebateState, remaining: deque[Event]) -> list[Event]:
     """Takes the next events: of one stage at most, replies last in the schedule's order. `debate` is before them."""
     order = {turn.id: rank for rank, turn in enumerate(debate.stages[-1], start=1)}
-    batch = [remaining.popleft()]
-    if not isinstance(batch[0], _USER_EVENTS):
+    taken = [remaining.popleft()]
+    if not isinstance(taken[0], _USER_EVENTS):
         while (
             remaining
             and not isinstance(remaining[0], _USER_EVENTS)
             and getattr(remaining[0], "turn_id", "") in {"", *order}
         ):
-            batch.append(remaining.popleft())
-    answers = [event for event in batch if isinstance(event, Spoke | Declined | StructuredReplyGiven)]
-    others = [event for event in batch if event not in answers]
-    return [*others, *sorted(answers, key=lambda event: order.get(event.turn_id, 0))]
+            taken.append(remaining.popleft())
+    replies = [event for event in taken if isinstance(event, Spoke | Declined | StructuredReplyGiven)]
+    others = [event for event in taken if event not in replies]
+    return [*others, *sorted(replies, key=lambda event: order.get(event.turn_id, 0))]

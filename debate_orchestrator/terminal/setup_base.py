@@ -86,7 +86,7 @@ AskedSeat = tuple[str, int]
 
 def calls_nothing(cast: Mapping[str, Any]) -> bool:
     """Whether no model and no program is called."""
-    return not any(map(model_spec.is_called, model_spec.specs_of(cast)))
+    return not any(map(model_spec.makes_calls, model_spec.specs_of(cast)))
 
 
 def paid_calls(specs: Iterable[str]) -> tuple[Risk, ...]:
@@ -172,7 +172,7 @@ class SetupBase:
     def save(self, state: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be, and where the file was changed meanwhile."""
         self.state = state or self.state
-        if not (self.state.progress.topics or self.state.answers or self.setup_file.saved):
+        if not (self.state.progress.topics or self.state.answers or self.setup_file.holds_conversation):
             return
         had_problem, moved_count = self.setup_file.save_problem, len(self.setup_file.moved_files)
         self.setup_file.save(self.state)
@@ -317,6 +317,8 @@ def moderating_model(answers: Mapping[str, Any]) -> str | None:
     order = (MODERATOR, JUDGE, *cast)
     specs = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
     callable_ = (
-        spec for spec in specs if model_spec.is_called(spec) and not cast_providers.cast_problems({MODERATOR: (spec,)})
+        spec
+        for spec in specs
+        if model_spec.makes_calls(spec) and not cast_providers.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)

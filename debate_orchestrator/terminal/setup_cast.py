@@ -69,7 +69,7 @@ class CastSetup(SetupBase):
         if models.default:
             default_cast = cast_of(format, lambda seat: models.default[seat])
             choices.append(("usual", cast_text(default_cast), default_cast))
-        choices += [(spec, about, self._same_in_all_seats(spec)) for spec, about in models.ready()]
+        choices += [(spec, about, self._same_in_all_seats(spec)) for spec, about in models.without_setup()]
         rehearsal = cast_of(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
         return [*choices, (model_spec.REHEARSE, "", rehearsal), (_SEATS, "", None)]
 
@@ -142,7 +142,7 @@ class CastSetup(SetupBase):
         choices = dict(wording.choices)
         none_wanted = next(iter(choices), None)
         choices |= {models.default[seat]: "as usual"} if seat in models.default else {}
-        choices |= dict(models.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
+        choices |= dict(models.without_setup()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
         current_answer = self.seat_answers.get(asked_seat, next(iter(choices)))
         if current_answer not in choices:

@@ -181,11 +181,11 @@ class SetupConversation(CastSetup):
                 return _CONTEXT if next_item.key == "context_files" else next_item.key
         return _BEGIN
 
-    def _takes_default(self, ask: SetupQuestion) -> bool:
+    def _takes_default(self, setup_question: SetupQuestion) -> bool:
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
-        state, key = self.state, ask.key
+        state, key = self.state, setup_question.key
         if key == "topic_ok" and (state.progress.proposal or {}).get("restated") == one_line(state.progress.topics[-1]):
-            self.state = self.setup_questions.answer(self.setup_questions.mark_asked(state, ask), key, "yes")
+            self.state = self.setup_questions.answer(self.setup_questions.mark_asked(state, setup_question), key, "yes")
         elif key == "positions":
             own_positions = self.moderator() is None and (
                 state.progress.unwanted_positions or not self._plain_positions()
@@ -229,7 +229,7 @@ class SetupConversation(CastSetup):
         elif key == _CONTEXT:
             self._ask_context()
         elif key == _FORMAT:
-            self._reformat()
+            self._ask_format()
         else:
             self._ask(key)
             if key == "insist" and "rounds" not in self.state.answers:
@@ -250,9 +250,9 @@ class SetupConversation(CastSetup):
             self.state = with_progress(without_answers(self.state, "positions"), positions=None, positions_ok=False)
 
     def _ask(self, key: str) -> None:
-        ask = self.setup_questions.question(self.state, key)
-        self.state = self.setup_questions.mark_asked(self.state, ask)
-        question = self._question(ask)
+        setup_question = self.setup_questions.question(self.state, key)
+        self.state = self.setup_questions.mark_asked(self.state, setup_question)
+        question = self._question(setup_question)
         answer = self.ask_question("position" if key.startswith("position_") else key, question)
         if answer == _EDIT and _EDIT in dict(question.choices):
             self._edit(key)
@@ -261,23 +261,23 @@ class SetupConversation(CastSetup):
             raise BadSettings(unknown_choice(question))
         self._take(key, answer)
 
-    def _question(self, ask: SetupQuestion, *, edited: bool = False) -> Question:
+    def _question(self, setup_question: SetupQuestion, *, edited: bool = False) -> Question:
         """The question as it is put. Enter keeps an existing answer; it is in the line only if it is to be
         `edited`, since what is typed would be added to it."""
-        key, current_answer = ask.key, self.setup_questions.current_answer(self.state, ask.key)
-        choices = dict(ask.choices) | self.texts.choices.get(key, {})
-        help = self.texts.help.get(key, ask.help)
-        text = ask.text
+        key, current_answer = setup_question.key, self.setup_questions.current_answer(self.state, setup_question.key)
+        choices = dict(setup_question.choices) | self.texts.choices.get(key, {})
+        help = self.texts.help.get(key, setup_question.help)
+        text = setup_question.text
         lines: list[str] = [help]
         if key == "positions_ok":
             sentences = self.setup_questions.position_sentences(self.state)
-            text, lines = "\n".join([*sentences, ask.text.removeprefix(" ".join(sentences)).strip()]), []
+            text, lines = "\n".join([*sentences, setup_question.text.removeprefix(" ".join(sentences)).strip()]), []
         is_free_text = (key in _TEXTS and not choices) or key == "output"
         return Question(
             text,
             tuple(lines),
             tuple(choices.items()),
-            default=current_answer or str(ask.default or "") or next(iter(choices), ""),
+            default=current_answer or str(setup_question.default or "") or next(iter(choices), ""),
             initial_text=one_line(current_answer) if edited else "",
             path=key == "output",
             recent=_earlier(current_answer) if is_free_text else (),
@@ -286,8 +286,8 @@ class SetupConversation(CastSetup):
     def _take(self, key: str, answer: str) -> None:
         if answer.lower() in self.setup_questions.texts.automatic:
             raise BadSettings(self.texts.messages["needed"])
-        ask = self.setup_questions.question(self.state, key)
-        default = ask.default is not None and answer == str(ask.default)
+        setup_question = self.setup_questions.question(self.state, key)
+        default = setup_question.default is not None and answer == str(setup_question.default)
         new_state = self.setup_questions.answer(self.state, key, "default" if default else answer)
         if key == "output":
             self._make_folder(str(new_state.answers["output"]))
@@ -336,7 +336,7 @@ class SetupConversation(CastSetup):
         self.asker.show(self.texts.messages["page"].format(path=path))
         return path
 
-    def _reformat(self) -> None:
+    def _ask_format(self) -> None:
         """Asks for another format. Answers that it takes stay; others are named, and are asked for or have defaults."""
         names = [name for name in resources.format_names() if name != rejudge.FORMAT]
         choices = tuple((name, self._make_questions(name).format.about) for name in names)
@@ -360,7 +360,7 @@ class SetupConversation(CastSetup):
         while True:
             files, problems = self._find_problems()
             output = {"output": output_text(files.report, answers["output"])} if files else {}
-            block, _, countdown = self.setup_questions.confirmation_text(answers | output).rpartition("\n\n")
+            block, _, starting_line = self.setup_questions.confirmation_text(answers | output).rpartition("\n\n")
             lines = ["", self.texts.messages["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
             if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
                 lines.append(f"{note} Or choose `more`, `{_CAST}` and `seats`.")
@@ -371,7 +371,7 @@ class SetupConversation(CastSetup):
             if answer == "more":
                 return _CHANGE
             if not self._find_problems()[1]:
-                self.asker.show("", countdown)
+                self.asker.show("", starting_line)
                 return None
 
     def _begin(self, *, possible: bool) -> str:

@@ -150,7 +150,7 @@ class TurnForm(Form):
         writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.save_form(brief, values))
         shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
         super().__init__(person_turn.asker, shape, shape_context, writer, drafts.read_form(brief))
-        self.choose_first = short_form(debate, turn)
+        self.choose_short_form = short_form(debate, turn)
         self._person_turn = person_turn
         entries = transcript_entries.entries_for(debate, turn)
         meanings = {entry.turn.id: debate.format.heading_of(entry.turn) for entry in entries}

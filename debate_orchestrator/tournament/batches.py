@@ -179,7 +179,7 @@ class Batches:
             try:
                 id = await api.create_batch(bodies, file)
             except ExternalError as error:
-                if isinstance(error, TransientError) and not error.refused:
+                if isinstance(error, TransientError) and not error.not_begun:
                     raise self._pending(batch, error.problems) from None
                 self._file.end(batch, None)
                 raise

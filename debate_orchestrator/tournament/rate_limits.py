@@ -254,7 +254,7 @@ class Limiters:
 
 def wrap_called(providers: Mapping[str, Provider], wrap: Callable[[Provider], Provider]) -> dict[str, Provider]:
     """The providers of a debate by seat, with each that calls a model or a program wrapped."""
-    called = {id(provider): provider for provider in providers.values() if model_spec.is_called(provider.name)}
+    called = {id(provider): provider for provider in providers.values() if model_spec.makes_calls(provider.name)}
     wrapped = {key: wrap(provider) for key, provider in called.items()}
     return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import Notify, ignore
-from debate_orchestrator.util.signals import LoopInterrupts, handled_by, in_main_thread, interrupting
+from debate_orchestrator.util.signals import LoopInterrupts, handled_by, in_main_thread, interrupt_signals
 
 Result = TypeVar("Result")
 
@@ -61,7 +61,7 @@ def run(
             return await coroutine
 
     try:
-        with handled_by(interrupts, interrupting()):
+        with handled_by(interrupts, interrupt_signals()):
             result = asyncio.run(interruptible())
     except asyncio.CancelledError:
         if not interrupts.came:

@@ -224,15 +224,15 @@ class TransientError(Paused):
         hint: str = "",
         after: float | None = None,
         maybe_billed: bool = False,
-        refused: bool = False,
+        not_begun: bool = False,
         partial: object = None,
         retry_for: float | None = None,
         tries: int | None = None,
     ):
         super().__init__(problems, hint=hint)
         self.maybe_billed = maybe_billed or partial is not None
-        self.refused = refused
-        """Whether the server said that it did not begin with the request."""
+        self.not_begun = not_begun
+        """Whether the call was surely not begun: the server said so, was not there, or was never asked."""
         self.tries = tries
         """Number of calls after which success is unlikely; None if only time counts."""
         self.retry_for = retry_for

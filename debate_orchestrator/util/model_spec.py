@@ -53,8 +53,8 @@ def occupant_kind(spec: str) -> OccupantKind:
     return _OCCUPANTS.get(kind(spec), "model")
 
 
-def is_called(spec: str) -> bool:
-    """Whether a model or a program is called, which may cost money."""
+def makes_calls(spec: str) -> bool:
+    """Whether a turn of it is a call of a model or a program, which may cost money."""
     return occupant_kind(spec) in ("model", "program")
 
 
@@ -115,7 +115,7 @@ def stated_vendor(spec: str) -> str:
     spec, at_address, _ = without_rehearse(spec).partition("@")
     name = rest(spec).lower()
     if kind(spec) not in _RESELLERS:
-        return kind(spec) if name and is_called(spec) and kind(spec) != COMMAND and not at_address else ""
+        return kind(spec) if name and makes_calls(spec) and kind(spec) != COMMAND and not at_address else ""
     if kind(spec) == "openrouter":
         return name.partition("/")[0] if "/" in name else ""
     return re.split(r"[:/\d-]", name)[0]

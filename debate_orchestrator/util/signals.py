@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-def terminating() -> list[signal.Signals]:
+def termination_signals() -> list[signal.Signals]:
     """SIGTERM, and SIGHUP, as of a closed terminal, if the system has it and it is not ignored, as by `nohup`."""
     hangup = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
     return [signal.SIGTERM, *(signum for signum in hangup if signal.getsignal(signum) is not signal.SIG_IGN)]
@@ -108,9 +108,9 @@ class LoopInterrupts:
             self._act = None
 
 
-def interrupting() -> list[signal.Signals]:
+def interrupt_signals() -> list[signal.Signals]:
     """Those of SIGINT, SIGTERM and SIGHUP that interrupt this program now: others are ignored, or end the process."""
-    handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, *terminating())}
+    handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, *termination_signals())}
     raising = signal.default_int_handler
     kinds = Interrupts | LoopInterrupts
     return [signum for signum, handler in handlers.items() if handler is raising or isinstance(handler, kinds)]
@@ -135,7 +135,7 @@ def interrupts_acting(
 ) -> Iterator[LoopInterrupts]:
     """Handles what interrupts this program as `LoopInterrupts.acting` does while the block runs, in an event loop."""
     interrupts = LoopInterrupts()
-    with interrupts.acting(cancel, stop), handled_by(interrupts, interrupting()):
+    with interrupts.acting(cancel, stop), handled_by(interrupts, interrupt_signals()):
         yield interrupts
 
 
@@ -144,7 +144,7 @@ def deferred() -> Iterator[None]:
     """SIGINT, SIGTERM and SIGHUP that arrive within the block, which must be short, take effect when it has ended."""
     came = list[int]()
     try:
-        with handled_by(lambda number, _: came.append(number), [signal.SIGINT, *terminating()]):
+        with handled_by(lambda number, _: came.append(number), [signal.SIGINT, *termination_signals()]):
             yield
     finally:
         if came:

@@ -266,7 +266,7 @@ class Dashboard:
         address = f"{self._address_of(path)}/judge"
         if not _has_consented(form_data, risks):
             return await self._consent(address, form_data, kept, risks=risks)
-        if any(map(model_spec.is_called, judges)) and form_data.get("shown") != "yes":
+        if any(map(model_spec.makes_calls, judges)) and form_data.get("shown") != "yes":
             kept |= {"shown": "yes", **{name: form_data[name] for name in ("agree", "risk") if name in form_data}}
             # The prompts that the expectation is made of were agreed to.
             expected = await in_thread(lambda: expected_rejudging(path, judges))

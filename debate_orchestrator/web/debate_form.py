@@ -169,7 +169,7 @@ class PreparedDebate(NamedTuple):
     settings: Settings
     files: DebateFiles
     rehearsal: bool
-    positions_by: str
+    deriving_model: str
     """The model that is called for the positions when it starts, or when the real debate of a rehearsal does."""
 
 
@@ -180,7 +180,7 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate
     settings, problems = _settings(answers, format, models)
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     real_cast = {seat: tuple(map(model_spec.without_rehearse, specs)) for seat, specs in settings.cast.items()}
-    real_positions_by = start.positions_by(settings.model_copy(update={"cast": real_cast}))
+    real_deriving_model = start.deriving_model(settings.model_copy(update={"cast": real_cast}))
     settings, spec = start.as_rehearsal(settings) if rehearsal else settings, ""
     try:
         settings, spec = start.with_positions(settings)
@@ -190,7 +190,7 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate
     start.check_settings(settings, files, people=True, more_problems=problems)
     output = f"{files.report.removesuffix('.md').removesuffix(REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})
-    return PreparedDebate(settings, files, rehearsal, real_positions_by if rehearsal else spec)
+    return PreparedDebate(settings, files, rehearsal, real_deriving_model if rehearsal else spec)
 
 
 def _settings(answers: Mapping[str, Any], format: Format, models: FoundModels) -> tuple[Settings, list[str]]:
@@ -217,12 +217,12 @@ def expected_cost(prepared: PreparedDebate) -> str:
     settings = prepared.settings
     specs = model_spec.specs_of(settings.cast)
     specs = [*map(model_spec.without_rehearse, specs)] if prepared.rehearsal else specs
-    paid_models = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.is_called(spec)))
+    paid_models = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.makes_calls(spec)))
     if not paid_models and prepared.rehearsal:
         return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"
     if not paid_models:
         return "nothing: no model is called"
-    sentence = start.estimate_sentence(settings, prepared.positions_by)
+    sentence = start.estimate_sentence(settings, prepared.deriving_model)
     if prepared.rehearsal:
         return f"nothing: it is a rehearsal. The real debate, with {and_joined(paid_models)}: {sentence}"
     return sentence

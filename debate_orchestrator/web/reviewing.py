@@ -115,7 +115,7 @@ class _Review:
         if self.is_filed():
             return self.page("filed")
         draft = self._draft()
-        return self._reading(draft, {}, []) if draft.get(review_files.READ_KEY) else self.page("before")
+        return self._reading(draft, {}, []) if draft.get(review_files.WAS_READ_FIELD) else self.page("before")
 
     def _draft(self) -> dict[str, Any]:
         return review_files.read_draft(self._reviewed.folder, self._name, self._reviewed.head) if self._name else {}
@@ -136,7 +136,9 @@ class _Review:
         if problems:
             raise BadFile(problems)
         name = normalized_name(reviewer)
-        if not review_files.begin_review(reviewed.folder, ballot | {"reviewer": name, review_files.READ_KEY: True}):
+        if not review_files.begin_review(
+            reviewed.folder, ballot | {"reviewer": name, review_files.WAS_READ_FIELD: True}
+        ):
             raise BadFile(
                 f"There is a review by {name} already. If it is yours, open the address that you got when you "
                 "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
@@ -149,14 +151,14 @@ class _Review:
         reviewed, draft = self._reviewed, self._draft()
         if self.is_filed():  # the form was sent twice
             return go_to(self._own_address(self._name))
-        if not draft.get(review_files.READ_KEY):
+        if not draft.get(review_files.WAS_READ_FIELD):
             return self.page("before", problems=["Begin with the vote before reading."])
         answers = forms.form_value(
             reviewed.form.parts(*_BALLOT_PARTS), reviewed.form.shape_context, form_fields.typed_answers(form_data)
         )
         if answers is None:
             return self._reading(draft, form_data, ["Some of it is missing: see below."])
-        ballot = {key: value for key, value in draft.items() if key != review_files.READ_KEY} | answers
+        ballot = {key: value for key, value in draft.items() if key != review_files.WAS_READ_FIELD} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}

@@ -27,7 +27,7 @@ from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, saved_but_for, short_repr
 from debate_orchestrator.util.log import log_line, print_log_records
 from debate_orchestrator.util.messages import ignore
-from debate_orchestrator.util.signals import terminating
+from debate_orchestrator.util.signals import termination_signals
 from debate_orchestrator.web.dashboard import create_app
 from debate_orchestrator.web.guard import DASHBOARD, App, load_access_tokens
 from debate_orchestrator.web.public import views
@@ -126,7 +126,8 @@ class _Server(uvicorn.Server):
         )  # Python lets no other thread handle signals
         with super().capture_signals():
             before = {
-                signum: signal.signal(signum, self.handle_exit) for signum in (terminating() if is_main_thread else ())
+                signum: signal.signal(signum, self.handle_exit)
+                for signum in (termination_signals() if is_main_thread else ())
             }
             try:
                 yield

@@ -61,7 +61,7 @@ class Offer(OfferFields):
     @property
     def models(self) -> tuple[str, ...]:
         """Everything in it that is called, each once."""
-        return tuple(dict.fromkeys(filter(model_spec.is_called, model_spec.specs_of(self.answers["cast"]))))
+        return tuple(dict.fromkeys(filter(model_spec.makes_calls, model_spec.specs_of(self.answers["cast"]))))
 
     @property
     def rehearsal(self) -> bool:
@@ -203,7 +203,7 @@ def _trial_settings(answers: Mapping[str, Any]) -> Settings:
 
 def _money(settings: Settings, *, free: bool) -> list[str]:
     """The problem with the cap of one debate."""
-    specs = {spec for specs in settings.cast.values() for spec in specs if model_spec.is_called(spec)}
+    specs = {spec for specs in settings.cast.values() for spec in specs if model_spec.makes_calls(spec)}
     tokens = Usage(uncached_input=1_000_000, output=1_000_000)
     costly = sorted(spec for spec in specs if pricing.cost(spec, tokens) != 0.0)
     if free:
