@@ -391,7 +391,7 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
         id: event.reply.text for id, event in recorded.replies.items()
     }
     texts = [(tmp_path / name).read_text(encoding="utf-8") for name in ("recorded", "again")]
-    assert not any("reply_key" in text or '"recorded_outcome":' in text for text in texts)
+    assert not any("reply_key" in text or '"recorded_reading":' in text for text in texts)
 
 
 def test_ballots_on_record_know_nothing_of_codes() -> None:

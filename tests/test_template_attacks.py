@@ -265,7 +265,7 @@ def test_templates_that_take_too_long_only_together(monkeypatch: pytest.MonkeyPa
 
     class Worker:
         def do(self, task: dict[str, Any]) -> dict[str, Any] | None:
-            return {"mistakes": [], "seconds": 0.1} if len(task["templates"]) == 1 else None
+            return {"problems": [], "seconds": 0.1} if len(task["templates"]) == 1 else None
 
     monkeypatch.setattr(rendering, "_worker", Worker)
     found = rendering.template_problems({"formats/x/a": "a", "formats/x/b": "b"}, [])

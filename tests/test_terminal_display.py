@@ -23,7 +23,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.terminal.display import Display, SpeechView, StageView, beside, pack
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.terminal_text import match_option, moves, width_of
+from debate_orchestrator.util.terminal_text import can_move_cursor, match_option, width_of
 
 
 def held(terminal: FakeTerminal, **environment: str) -> Display:
@@ -176,8 +176,8 @@ def test_what_was_chosen(options: tuple[str, ...], said: str, expected: str | No
 @for_each([("xterm", True), ("dumb", False), ("DUMB", False), ("", False)])
 def test_whether_the_cursor_moves(term: str, expected: bool) -> None:
     """A terminal that says it is dumb, or nothing, has no cursor to be moved."""
-    assert moves({"TERM": term}) is expected
-    assert not moves({})
+    assert can_move_cursor({"TERM": term}) is expected
+    assert not can_move_cursor({})
 
 
 TEXTS = st.one_of(st.text(max_size=60), hostile_texts.texts, st.sampled_from(hostile_texts.NASTY))

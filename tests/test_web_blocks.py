@@ -61,7 +61,7 @@ def test_a_looked_up_quote_is_marked_as_in_the_report() -> None:
     entry = transcript_entries.entry(state, state.turns["1.opening.a"])
     article = blocks.article(state, entry, "Opening")
     assert "“tabs are one character”" in article["body"]
-    assert "Found in the context files: “tabs are one character”" in article["findings"]
+    assert "Found in the context files: “tabs are one character”" in article["quote_results"]
     page = blocks.render_all(state)
     assert page.count("<li>Found in the context files: “tabs are one character”</li>") == 2
     assert "<v_quote" not in page + article["body"]

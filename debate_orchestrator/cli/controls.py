@@ -22,7 +22,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import DebateError, ExternalError, Interrupted
 from debate_orchestrator.util.signals import interrupts_acting
-from debate_orchestrator.util.terminal_text import moves
+from debate_orchestrator.util.terminal_text import can_move_cursor
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.asking import Asker
@@ -313,7 +313,7 @@ def display_of(stream: TextIO) -> Display | None:
         descriptor = stream.fileno()
     except (OSError, ValueError):
         return None
-    if not (stream.isatty() and moves(os.environ)):
+    if not (stream.isatty() and can_move_cursor(os.environ)):
         return None
     from debate_orchestrator.terminal.display import Display
     from debate_orchestrator.terminal.keys import in_foreground

@@ -17,7 +17,7 @@ from debate_orchestrator.util.errors import short_repr, split_hint
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact, redact_json
 from debate_orchestrator.util.sanitize import one_line, sanitize, without_line_breaks
-from debate_orchestrator.util.terminal_text import USUAL_SIZE, moves, terminal_size, wrap
+from debate_orchestrator.util.terminal_text import USUAL_SIZE, can_move_cursor, terminal_size, wrap
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.format import Format
@@ -75,7 +75,7 @@ def unwritten_output() -> OSError | None:
 def at_terminal(stream: TextIO) -> bool:
     """Whether a person can be asked: standard input and `stream` are a terminal whose cursor can be moved."""
     try:
-        return moves(os.environ) and sys.stdin.isatty() and stream.isatty()
+        return can_move_cursor(os.environ) and sys.stdin.isatty() and stream.isatty()
     except ValueError:  # one of them is closed
         return False
 

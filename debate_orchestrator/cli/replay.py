@@ -14,7 +14,7 @@ from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.visible_text import quote_findings, with_quotation_marks
+from debate_orchestrator.core.visible_text import quote_results, with_quotation_marks
 from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import report_of, summary_line
@@ -141,7 +141,7 @@ def _print_event(debate: DebateState, event: Event) -> None:
             entry = transcript_entries.entry(debate, turn)
             text = with_quotation_marks(entry.text.strip(), debate.format.checked_tags)
             text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.spec) else text
-            print_quoted("", debate.format.heading_of(turn), "", *_indented(text), "", *quote_findings(entry.quotes))
+            print_quoted("", debate.format.heading_of(turn), "", *_indented(text), "", *quote_results(entry.quotes))
     if line := wording.user_event_text(debate, event):
         print_quoted("", line)
 

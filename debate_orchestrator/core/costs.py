@@ -99,11 +99,11 @@ def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
 
 def billed_calls_of(events: Iterable[Event]) -> Iterator[BilledCall]:
     """Every such call among events that need not form a valid debate. Their turns are not known."""
-    turn_events: dict[str, list[BriefSent | _Outcome]] = {}
+    turn_events: dict[str, list[BriefSent | _CallEnd]] = {}
     for event in events:
         if isinstance(event, Opened):
             yield from _billed_in_setup(event)
-        elif isinstance(event, BriefSent | _Outcome):
+        elif isinstance(event, BriefSent | _CallEnd):
             turn_events.setdefault(event.turn_id, []).append(event)
     for events_of_turn in turn_events.values():
         yield from _billed_in(None, events_of_turn)
@@ -116,8 +116,8 @@ def _billed_in_setup(opened: Opened) -> Iterator[BilledCall]:
 
 
 def calls_under_way(debate: DebateState, turn_id: str) -> list[BriefSent]:
-    """Each `BriefSent` of a turn of which the journal has no outcome, the latest one last."""
-    return [sent for sent, outcome in _paired(debate.turn_events.get(turn_id, ())) if sent and outcome is None]
+    """Each `BriefSent` of a turn of whose call the journal has no end, the latest one last."""
+    return [sent for sent, end in _paired(debate.turn_events.get(turn_id, ())) if sent and end is None]
 
 
 def call_id(debate: DebateState, turn_id: str, spec: str, brief_digest: str) -> str:
@@ -127,20 +127,20 @@ def call_id(debate: DebateState, turn_id: str, spec: str, brief_digest: str) -> 
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
 
 
-_Outcome = CallFailed | ReplyEvent
+_CallEnd = CallFailed | ReplyEvent
 
 
-def _paired(events: Iterable[BriefSent | _Outcome]) -> list[tuple[BriefSent | None, _Outcome | None]]:
-    """Each `BriefSent` of a turn with its outcome, and the outcomes without one. An outcome belongs to the latest of
-    the same spec that has none yet, since a turn makes one call at a time; an earlier one is of a process that was
-    killed. A journal of another origin may hold outcomes of calls that were never made."""
-    pairs: list[tuple[BriefSent | None, _Outcome | None]] = []
-    without_outcome: dict[str, list[int]] = {}
+def _paired(events: Iterable[BriefSent | _CallEnd]) -> list[tuple[BriefSent | None, _CallEnd | None]]:
+    """Each `BriefSent` of a turn with the event that ended its call, and such events without one. An event belongs to
+    the latest of the same spec that has none yet, since a turn makes one call at a time; an earlier one is of a process
+    that was killed. A journal of another origin may hold ends of calls that were never made."""
+    pairs: list[tuple[BriefSent | None, _CallEnd | None]] = []
+    without_end: dict[str, list[int]] = {}
     for event in events:
         if isinstance(event, BriefSent):
-            without_outcome.setdefault(event.spec, []).append(len(pairs))
+            without_end.setdefault(event.spec, []).append(len(pairs))
             pairs.append((event, None))
-        elif open_indexes := without_outcome.get(event.spec if isinstance(event, CallFailed) else event.reply.spec):
+        elif open_indexes := without_end.get(event.spec if isinstance(event, CallFailed) else event.reply.spec):
             index = open_indexes.pop()
             pairs[index] = pairs[index][0], event
         else:
@@ -148,10 +148,10 @@ def _paired(events: Iterable[BriefSent | _Outcome]) -> list[tuple[BriefSent | No
     return pairs
 
 
-def _billed_in(turn: Turn | None, events: Iterable[BriefSent | _Outcome]) -> Iterator[BilledCall]:
-    for sent, outcome in _paired(events):
-        reply = None if outcome is None else outcome.reply
-        failure = outcome if isinstance(outcome, CallFailed) else None
+def _billed_in(turn: Turn | None, events: Iterable[BriefSent | _CallEnd]) -> Iterator[BilledCall]:
+    for sent, end in _paired(events):
+        reply = None if end is None else end.reply
+        failure = end if isinstance(end, CallFailed) else None
         if failure is not None and not failure.maybe_billed:
             continue
         if reply is not None:

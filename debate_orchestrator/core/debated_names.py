@@ -1,4 +1,4 @@
-"""Could anything that is debated have a name, a label, a tag or a letter of the sides?
+"""Could a name, label, tag or letter of a side also be a word for something that is debated?
 
 Where it could, a mirrored debate keeps all names and swaps the order alone: no words around a name tell surely whether
 it means the side that speaks or what it speaks of. And a short word for a side in a ballot is asked for again. So this
@@ -23,7 +23,7 @@ _PART = re.compile(r"[A-Z]+(?![a-z\u00c0-\u1fff])|\d+|.[a-z\u00c0-\u1fff]*")
 """A part of a word that is joined of several: `iPhone15Pro`, `ProMax`, `VendorA`."""
 _OTHER_PART = re.compile(r"(?<![A-Z])[A-Z]{2,}+(?=[a-z])|(?<=[A-Z]{2})[a-z]+")
 """What may be one instead: `PROfessional`."""
-_NO_NOUN = (
+_AFTER_NAME = (
     r"(?:(?!one|once|eu)[aeio]|(?:"
     r"be|because|been|before|but|by|can|cannot|could|did|do|does|during|first|for|from|had|has|"
     r"have|he|her|here|his|how|however|less|like|may|might|more|must|neither|never|no|nor|not|"
@@ -32,13 +32,13 @@ _NO_NOUN = (
     r"where|whereas|which|while|who|whose|why|will|with|without|won|would|yet|you"
     r")(?:n[’']t)?(?![\w-]))"
 )
-"""The beginning of a word that follows a name, and no article."""
-_SMALL_ARTICLE = rf"(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_NO_NOUN}))[\"“‘«]?[^\W_])"
+"""The beginning of a word that can follow a name and can't follow an article."""
+_SMALL_ARTICLE = rf"(?:\A|(?<=[ \n]))a(?=[ \n](?!(?i:{_AFTER_NAME}))[\"“‘«]?[^\W_])"
 """`a carbon tax`, `a "fair" price`, anywhere."""
 _ARTICLE = (
     # `A carbon tax`, at the beginning of a text, a paragraph, a sentence or an item of a list
     r"(?m:(?:\A|(?<=[.!?][ \n])|(?<=[.!?][\"”’)][ \n])|(?<=\n\n)|(?<=^[-*+>#] )|(?<=^## ))(?<![Vv]s\. )[\"“‘]?"
-    rf"A(?= (?!(?i:{_NO_NOUN})|[\w’'-]*(?:s|ed|ly)(?![\w’'-]))[^\W\d_]{{2,}}))"
+    rf"A(?= (?!(?i:{_AFTER_NAME})|[\w’'-]*(?:s|ed|ly)(?![\w’'-]))[^\W\d_]{{2,}}))"
     rf"|{_SMALL_ARTICLE}"
 )
 _BEFORE_A = r"(?<!\w)(\w+)[ \n-][aA](?![\w’'])"

@@ -19,7 +19,7 @@ from debate_orchestrator.core.phases import (
     MAX_SCORE,
     MAX_SECTION_TURNS,
     MAX_TURNS,
-    OUTCOMES,
+    NEITHER_SIDE,
     SEATS,
     Phase,
     Section,
@@ -155,7 +155,7 @@ class EarlierDebate(JournaledModel):
 
     def unknown_field(self, sides: tuple[str, ...], rounds: int, slot_ids: Container[str]) -> str | None:
         """The first field that names a side, round or slot that is not among these; None if all fit."""
-        winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
+        winners, numbers = {*sides, *NEITHER_SIDE}, range(1, rounds + 1)
         results = self.rounds.values()
         fields: dict[str, tuple[Iterable[object], Container[object]]] = {
             "speakers": ((*self.speakers, *self.former_speakers), sides),
@@ -208,7 +208,8 @@ class Opened(JournaledModel):
     nonce: str = Field(pattern=NONCE_PATTERN)
     """The nonce of which the markers of blocks in all briefs of this debate are made: see `prompting.briefs`."""
     speech_rules: Literal[1, 2] = 2
-    """The version of the rules for reading speeches that the program had. All speeches are read by those of today."""
+    """The version of the rules for reading speeches that the program had. It is kept on record and has no effect: all
+    speeches are read by the rules of today."""
     mark_rules: Literal[1, 2] = Field(default=1, exclude_if=lambda version: version == 1)
     """The version of the rules for marks in the decision brief. By 1 every speech of the other side may be a challenge,
     also one that was given before the reason was put forward."""
@@ -342,14 +343,16 @@ class StructuredReplyGiven(JournaledModel):
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """The changes from the reply as it was written to `data`, one short line each."""
     short_words: Annotated[Mapping[str, str], FREE_TEXT] = Field(default={}, exclude_if=lambda value: not value)
-    """Each word that is no whole name or position and was read as a side, to that side, mirrored or not."""
+    """Each word of the reply that was read as a side, though it is no position and no name that surely means one, to
+    that side, mirrored or not."""
 
 
 _FORMER_SENTENCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
 
 
 class Rejected(JournaledModel):
-    """A reply can't be used. It is kept, and the turn is asked again."""
+    """A reply does not end its turn: it can't be used, or a better one is asked for. It is kept, and the turn is asked
+    again."""
 
     kind: Literal["rejected"] = "rejected"
     turn_id: str

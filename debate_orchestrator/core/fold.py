@@ -107,7 +107,7 @@ def would_change(debate: DebateState, event: Event) -> bool:
 
 
 def _check_count(count: int, limit: int, events: str) -> None:
-    """Raises DoesNotFit if no more events of a kind are allowed: the state copies those before with each."""
+    """Raises DoesNotFit if no more events of a kind are allowed: each new one copies all earlier ones."""
     if count >= limit:
         raise DoesNotFit(f"This debate has {count:,} {events}, and no more are allowed.")
 
@@ -320,7 +320,7 @@ def _with_reply(debate: DebateState, event: ReplyEvent) -> DebateState:
         debate = replace(debate, speeches={**debate.speeches, turn.id: visible})
     if isinstance(event, Spoke) and speech_rules.concedes(debate, turn, event):
         debate = replace(debate, conceding_turns=debate.conceding_turns | {turn.id})
-    if turn.slot_id in debate.plan.judge_turns and (votes := tally.votes_in(debate, turn.slot_id)) is not None:
+    if turn.slot_id in debate.plan.ballot_turns and (votes := tally.votes_in(debate, turn.slot_id)) is not None:
         debate = replace(debate, votes={**debate.votes, turn.slot_id: tuple(votes)})
         debate = debate if turn.round is None else _with_round_judged(debate, turn.round)
     return _advanced(debate)

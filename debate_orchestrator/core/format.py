@@ -21,8 +21,8 @@ from debate_orchestrator.core.phases import (
     MAX_PHASES,
     MAX_SECTION_TURNS,
     NAME_PATTERN,
+    NEITHER_SIDE,
     NO_NEW_GROUND,
-    OUTCOMES,
     PRE_DEBATE_VOTE,
     RAPPORTEUR,
     SIDES_AND_JUDGE,
@@ -323,7 +323,7 @@ class Format(FrozenModel):
                 yield (key,), f"{phase_name} limits the length of a structured reply; set `max_words` on its fields"
 
     def _shape_problems(self) -> Iterator[LocatedProblem]:
-        winners = ("a", "b", *OUTCOMES)
+        winners = ("a", "b", *NEITHER_SIDE)
         for label, winner in self.winner_of.items():
             if winner not in winners:
                 yield ("winner_of", label), f"winner_of names {winner!r}, which is not a side"
@@ -358,15 +358,14 @@ class Format(FrozenModel):
         """The problems of the fields of a shape that mean something to the engine, with the keys that lead there."""
         phases = [phase for phase in self.phases() if phase.reply == name]
         seats = {seat for phase in phases for seat in phase.seats}
-        reported = [
-            phase for phase in phases if phase.enabled_by in (ISSUES, DECISION_BRIEF) and JUDGE not in phase.seats
-        ]
-        reports = RAPPORTEUR in seats or bool(reported)
+        is_rapporteurs = RAPPORTEUR in seats or any(
+            phase.enabled_by in (ISSUES, DECISION_BRIEF) and JUDGE not in phase.seats for phase in phases
+        )
         kinds = [JUDGE_FIELDS] * (JUDGE in seats) + [SIDE_FIELDS] * bool(seats & {*self.sides})
-        kinds += [CLERK_FIELDS] * (CLERK in seats) + [RAPPORTEUR_FIELDS] * reports
+        kinds += [CLERK_FIELDS] * (CLERK in seats) + [RAPPORTEUR_FIELDS] * is_rapporteurs
         for reserved in kinds:
             yield from reserved_field_problems(reserved, shape, self.sides)
-        if reports and "recommendation" in shape:
+        if is_rapporteurs and "recommendation" in shape:
             yield from reserved_field_problems(DECISION_BRIEF_FIELDS, shape, self.sides, inner=True)
             if not {"best_case_against", "objections"} & set(shape):
                 yield ("recommendation",), "a decision brief without best_case_against or objections; reports show one"

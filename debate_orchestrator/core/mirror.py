@@ -9,12 +9,12 @@ changes.
 
 In any other debate only speakers call something A or B, and call it the other's letter in the mirrored text. A tag
 names its side in brackets (`[R1 - ROUND 1 - OPENING]`) and alone (`R1 is right`); where names end in a letter
-(`Debater A`), the letter alone does, too. What has its name elsewhere stays: `R2 = 0.91`, `DeepSeek R1`, `vitamin A`,
-`plan B`, and the article. The words around each place decide. Before they are read, all names, tags and letters of
-both sides are replaced by the same placeholders, so that the mirrored text gets the same decision. In doubt a tag or a
-letter names its side: one that stays gives one side's words to the other. Verified quotes, fields of a reply that hold
-words of a page, and addresses stay word for word. In code, only turn ids, tags in brackets and names of several words
-are swapped.
+(`Debater A`), the letter alone does, too. A name that comes from outside the debate stays, as in `R2 = 0.91`,
+`DeepSeek R1`, `vitamin A` or `plan B`, and so does the article. The words around each place decide. Before they are
+read, all names, tags and letters of both sides are replaced by the same placeholders, so that the mirrored text gets
+the same decision. In doubt a tag or a letter names its side: one that stays gives one side's words to the other.
+Verified quotes, fields of a reply that hold words of a page, and addresses stay word for word. In code, only turn ids,
+tags in brackets and names of several words are swapped.
 """
 
 from __future__ import annotations
@@ -248,12 +248,12 @@ _ARGUES = re.compile(
 )
 _CLAUSE = re.compile(r"\b(?i:an?|any|every|no|that|the|this)\s+(?:[\w-]+\s+){1,2}\0")
 """A noun before a side that argues: `the plan A proposed`."""
-_TAG_LABEL = re.compile(
+_BEFORE_TAG = re.compile(
     r"\b(?i:chip|device|group|model|option|phase|product|reference|register|release|requirement|resistor|route|row|"
     r"sample|series|site|stage|step|table|type|variant|version|zone)s?\s+(?:Xx\s+(?:and|or|to|versus|vs\.?)\s+)?\0"
 )
 """A noun before a tag, or before the first of two, that makes it a label."""
-_LETTER_LABEL = re.compile(
+_BEFORE_LETTER = re.compile(
     r"\b(?i:annex|appendix|class|equation|exhibit|fig(?:ure)?\.?|grade|group|hepatitis|influenza|plan|schedule|section|"
     r"series|table|tier|type|vitamin)s?\s+(?:(?:[A-Z],\s+)*[A-Z],?\s+(?:and|or|to|versus|vs\.?)\s+)?\0"
 )
@@ -293,11 +293,11 @@ _WITHIN = re.compile(rf"[a-z0-9)\]’”\"'%][,;]?{_GAP}[\"“‘'(\[*_]*\0[*_]*
 def _names_a_side(kind: str, before: str, after: str) -> bool:
     """Whether a tag or a letter that was found alone between these words names a side."""
     around, at = f"{before}\0{after}", len(before)
-    label = _TAG_LABEL if kind == "alone" else _LETTER_LABEL
+    noun = _BEFORE_TAG if kind == "alone" else _BEFORE_LETTER
     if _SIGN.match(around, at):
         return False
     argues = _ARGUES.match(around, at) is not None
-    if label.search(around) and not (argues and _CLAUSE.search(around)):
+    if noun.search(around) and not (argues and _CLAUSE.search(around)):
         return False
     if kind == "alone":
         return argues or _PROPER_NAME.search(around) is None

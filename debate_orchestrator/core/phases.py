@@ -64,8 +64,8 @@ MAX_STRICTNESS = 20
 MAX_FORMAT_COUNT = 10_000_000
 MAX_SCORE = 1_000_000
 """The highest end of a scale, and the highest weight of a criterion."""
-OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
-"""The alternatives to a side in a vote."""
+NEITHER_SIDE = (TIE, CONSENSUS, NO_DECISION)
+"""What a vote may be for if it is for no side."""
 MIRRORED = ".mirrored"
 """The suffix of the id of a mirrored turn."""
 
@@ -140,6 +140,7 @@ class Phase(FrozenModel):
     """The setting with which alone it takes place: ballots after each round, the pre-debate vote, issues, decision
     brief."""
     target_words: WordCount = None
+    """The length asked for, in words: the templates say about how many, or of a decision brief at most how many."""
     max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
     min_words: WordCount = None
@@ -267,7 +268,8 @@ class ReservedLines(FrozenModel):
 
 def id_for_seat(turn_id: str) -> str:
     """The id of a turn where its seat may read it. No judge is told that it sees the debate mirrored: of the two turns
-    of a judge this is the second."""
+    of a judge this is the second. The two ids differ, as names of files and keys of forms must; in the text of a brief
+    both turns have one id (`_shown_id` in `prompting/briefs.py`)."""
     return turn_id.replace(MIRRORED, ".2")
 
 

@@ -112,7 +112,8 @@ _UNFINISHED = re.compile(r"(?:[<◁\[][^\n▷\]]{0,300}|<[^<>]{0,300})\Z")
 
 
 class PublicText(NamedTuple):
-    """The part of a reply that is meant for others."""
+    """The part of a reply that is meant for others: without private reasoning, but not yet cut to a limit of words as
+    `VisibleText` is."""
 
     text: str
     had_private: bool = False

@@ -11,7 +11,7 @@ from typing import Any
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import AFTER_ROUNDS, BEFORE_ROUNDS, DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
-from debate_orchestrator.core.reply_check import beyond_limits
+from debate_orchestrator.core.reply_check import beyond_targets
 from debate_orchestrator.core.shape import Shape, present_fields
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
@@ -111,15 +111,16 @@ def untouched_issues(debate: DebateState) -> tuple[str, ...]:
     return tuple(issue for issue, standing in issue_standings(debate).items() if standing == UNTOUCHED)
 
 
-def brief_replies(debate: DebateState, *, counted: bool) -> Iterator[StructuredReplyGiven]:
-    """The rapporteur's advice, its decision briefs and their check, in order: those that count, or those that a
-    stand-in wrote beside real judges."""
-    return (reply for reply in _replies(debate, DECISION_BRIEF) if tally.is_uncounted(debate, reply) != counted)
+def advice_replies(debate: DebateState, *, left_out: bool = False) -> Iterator[StructuredReplyGiven]:
+    """The rapporteur's advice, its decision briefs and their check, in order. With `left_out`, those that a
+    stand-in wrote beside real judges, or else all others."""
+    return (reply for reply in _replies(debate, DECISION_BRIEF) if tally.is_left_out(debate, reply) == left_out)
 
 
 def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
-    """The reply in which the rapporteur gave its advice before the debate; None if there is none (yet) that counts."""
-    replies = brief_replies(debate, counted=True)
+    """The reply in which the rapporteur gave its advice before the debate; None if there is none (yet), or it
+    is left out."""
+    replies = advice_replies(debate)
     return next((reply for reply in replies if not debate.turns_reached[reply.turn_id].after_rounds), None)
 
 
@@ -129,20 +130,20 @@ def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
 
 
 def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
-    """The reply with the last decision brief that counts, or else with the last; None if there is none (yet)."""
-    for counted in (True, False):
-        if written := [reply for reply in brief_replies(debate, counted=counted) if "recommendation" in reply.data]:
+    """The reply with the last decision brief that is not left out, or else with the last; None without one (yet)."""
+    for left_out in (False, True):
+        if written := [reply for reply in advice_replies(debate, left_out=left_out) if "recommendation" in reply.data]:
             return written[-1]
     return None
 
 
-def brief_check_findings(debate: DebateState) -> list[Any]:
+def decision_brief_findings(debate: DebateState) -> list[Any]:
     return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
     """The rows of the dissent record; none of one that a stand-in wrote beside real judges."""
-    replies = [reply for reply in _dissent_replies(debate) if not tally.is_uncounted(debate, reply)]
+    replies = [reply for reply in _dissent_replies(debate) if not tally.is_left_out(debate, reply)]
     return [row for reply in replies for row in reply.data.get("rows") or ()]
 
 
@@ -156,7 +157,7 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
     """Reasons to have a reply of the rapporteur that has its shape written again, a sentence each: lists that are too
     short or too long, and claims of a decision brief that its own table or the record contradicts."""
     shape = debate.shape(turn) or {}
-    problems = list(beyond_limits(shape, reply))
+    problems = list(beyond_targets(shape, reply))
     if "recommendation" not in reply:
         return problems
     sides_with, conceded = reply["recommendation"].get("sides_with"), tally.deciding_conceders(debate)
@@ -205,10 +206,10 @@ def _words(shape: Shape, data: Mapping[str, Any]) -> int:
 
 def decision_brief_problems(debate: DebateState) -> list[str]:
     """The problems of the latest decision brief; empty if there is none (yet)."""
-    brief_reply = decision_brief(debate)
-    if brief_reply is None:
+    decision_brief_reply = decision_brief(debate)
+    if decision_brief_reply is None:
         return []
-    return quality_problems(debate, debate.turns_reached[brief_reply.turn_id], brief_reply.data)
+    return quality_problems(debate, debate.turns_reached[decision_brief_reply.turn_id], decision_brief_reply.data)
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
@@ -218,8 +219,8 @@ def was_sent_back(debate: DebateState, turn: Turn) -> bool:
 
 def unfixed_problems(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not fix."""
-    brief_reply = decision_brief(debate)
-    replies = debate.rejected_replies(brief_reply.turn_id) if brief_reply else ()
+    decision_brief_reply = decision_brief(debate)
+    replies = debate.rejected_replies(decision_brief_reply.turn_id) if decision_brief_reply else ()
     earlier_problems = {_place_and_kind(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
     return [problem for problem in decision_brief_problems(debate) if _place_and_kind(problem) in earlier_problems]
 
@@ -320,7 +321,7 @@ def _dissent_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterato
     had no turn left to answer the point, the row proves no challenge: the sides only said different things. A row of a
     stand-in, which briefs of earlier versions name, proves nothing."""
     number, rows, mark, side = reason.get("dissent_row"), dissent_rows(debate), reason["mark"], reason["side"]
-    if number is None or any(tally.is_uncounted(debate, reply) for reply in _dissent_replies(debate)):
+    if number is None or any(tally.is_left_out(debate, reply) for reply in _dissent_replies(debate)):
         return
     if not 1 <= number <= len(rows):
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."

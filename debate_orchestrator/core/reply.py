@@ -60,8 +60,8 @@ class FoundPage(FrozenModel):
     """The passage of it that the speech cites; empty for a page that was only found."""
 
 
-class RecordedOutcome(FrozenModel):
-    """A recorded debate's treatment of a reply."""
+class RecordedReading(FrozenModel):
+    """How an earlier debate read a reply that `replay:` gives again: it is not read anew."""
 
     problems: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """The reason that it could not be used; empty if it could."""
@@ -91,7 +91,7 @@ class Reply(JournaledModel):
     brief_digest: str
     """The digest of the brief that it replies to: `Brief.digest`."""
     spec: str
-    """The speaker: `host`, or the cast's name for a provider."""
+    """The model spec that the reply is from."""
     model: Annotated[str | None, FREE_TEXT] = None
     """The model that replied, as the provider says; None if it does not say."""
     usage: Usage | None = None
@@ -115,8 +115,8 @@ class Reply(JournaledModel):
     asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """The reply code (see docs/judging.md) that the call asked for, if an earlier run made the call, perhaps on another
     machine, with another code than the current brief. It is in no journal."""
-    recorded_outcome: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
-    """The treatment of a replayed reply in the journal of its `replay:` source. It is in no journal."""
+    recorded_reading: Annotated[RecordedReading | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
+    """How the journal of its `replay:` source read this reply, if it is replayed. It is in no journal."""
 
     def without_words(self) -> Reply:
         return self.model_copy(update={"text": "", "found_pages": ()})

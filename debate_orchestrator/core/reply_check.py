@@ -1,4 +1,4 @@
-"""The check of a structured reply: `check` holds it to its shape, and `beyond_limits` to the lengths asked for.
+"""The check of a structured reply: `check` holds it to its shape, and `beyond_targets` to the lengths asked for.
 
 Structured-output modes can't enforce ranges or dependencies between fields, so those are checked here and nowhere else.
 Nothing is repaired or guessed: a reply passes if `check` finds no problem.
@@ -35,7 +35,7 @@ _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 _TEXT = Field(kind="text")
 
 
-def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: str = "") -> Iterator[str]:
+def beyond_targets(shape: Mapping[str, Field], value: Mapping[str, Any], where: str = "") -> Iterator[str]:
     """The parts of a reply that passes `check` which are longer or shorter than was asked for: the items of its lists,
     and the words of its texts. That alone makes no reply useless."""
     for name in present_fields(shape, value):
@@ -45,9 +45,9 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
                 limits = [f"{word} {n:g}" for word, n in (("at least", field.min), ("at most", field.max)) if n]
                 yield f"{path}: it has {plural(len(field_value), 'item')}; write {' and '.join(limits)}."
             for n, item in enumerate(field_value if field.fields else (), start=1):
-                yield from beyond_limits(field.fields, item, f"{path}[{n}].")
+                yield from beyond_targets(field.fields, item, f"{path}[{n}].")
         elif field.kind == "object" and isinstance(field_value, Mapping):
-            yield from beyond_limits(field.fields, field_value, f"{path}.")
+            yield from beyond_targets(field.fields, field_value, f"{path}.")
         elif field.target_words is not None and isinstance(field_value, str):
             words = count_words(field_value)
             if words > _WORD_TOLERANCE * field.target_words:

@@ -106,7 +106,7 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     order = debate.plan.speaking_order
-    if slot.phase.triggered_by == "findings" and not rapporteur.brief_check_findings(debate):
+    if slot.phase.triggered_by == "findings" and not rapporteur.decision_brief_findings(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
@@ -208,9 +208,7 @@ def will_hear(debate: DebateState, seat: str) -> bool:
         return False
     slots, due = debate.plan.slots, debate.plan.slot_indexes[debate.due[0].slot_id]
     seats = debate.judges if seat == JUDGE else (seat,)
-    if seat in slots[due].phase.seats and any(
-        slots[due].turn_id(voter) not in debate.question_counts for voter in seats
-    ):
+    if seat in slots[due].phase.seats and any(slots[due].turn_id(one) not in debate.question_counts for one in seats):
         return True
     return any(
         seat in slot.phase.seats and not slot.phase.triggered_by and not debate.is_skipped(slot)
@@ -290,7 +288,7 @@ def is_missing(debate: DebateState, turn: Turn) -> bool:
     if not isinstance(debate.replies.get(turn.id), Rejected):
         return False
     return turn.role == RAPPORTEUR or (
-        turn.judging and turn.after_rounds and turn.slot_id not in debate.plan.judge_turns
+        turn.judging and turn.after_rounds and turn.slot_id not in debate.plan.ballot_turns
     )
 
 
@@ -318,12 +316,12 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     while enough judges are left for the quorum."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
-    if (panel := debate.plan.judge_turns.get(turn.slot_id)) is None:
+    if (panel := debate.plan.ballot_turns.get(turn.slot_id)) is None:
         return True
     absent = {
-        judge_turns.judge
-        for judge_turns in panel
-        if any(isinstance(debate.replies.get(turn_id), Rejected) for turn_id in judge_turns.turns)
+        ballot_turns.judge
+        for ballot_turns in panel
+        if any(isinstance(debate.replies.get(turn_id), Rejected) for turn_id in ballot_turns.turns)
     }
     stand_ins = {one.judge for one in panel if model_spec.is_stand_in(spec_in(debate, one.judge))}
     if len(stand_ins) < len(panel):  # beside another judge they fill no quorum

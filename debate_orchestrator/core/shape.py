@@ -92,7 +92,7 @@ class Field(FrozenModel):
     max_words: WordCount = None
     """The limit: a longer text is asked for again."""
     target_words: WordCount = None
-    """The maximum number of words that is asked for. A longer reply is accepted; the rapporteur's is sent back once."""
+    """The length asked for, in words: here the maximum. A longer text is taken; the rapporteur's is sent back once."""
     id_prefix: str = PydanticField(default="", pattern=r"^[A-Z]?$")
     """The letter that begins the ids of the items of a list: `I` for I1, I2, ..."""
     per_side: bool = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core.phases import NO_NEW_GROUND, OUTCOMES
+from debate_orchestrator.core.phases import NEITHER_SIDE, NO_NEW_GROUND
 from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Condition, Field, Shape
 
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
@@ -52,7 +52,7 @@ _CLAIM_TEXT = ReservedField("text", may_be_left_out=True)
 
 JUDGE_FIELDS: Mapping[str, ReservedField] = {
     "scores": ReservedField("scores"),
-    "winner": ReservedField("choice", options=(_SIDES, *OUTCOMES), reads="who won"),
+    "winner": ReservedField("choice", options=(_SIDES, *NEITHER_SIDE), reads="who won"),
     "label": ReservedField("choice", nullable=True, may_be_left_out=True),
     "score": ReservedField("number", nullable=True, may_be_left_out=True),
     "probability": ReservedField("number", nullable=True, may_be_left_out=True),

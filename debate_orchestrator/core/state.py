@@ -35,8 +35,8 @@ Stage = tuple[Turn, ...]
 """Turns that are due together and do not hear each other."""
 
 
-class JudgeTurns(NamedTuple):
-    """The turns in which one judge votes in one phase, the mirrored one last."""
+class BallotTurns(NamedTuple):
+    """The turns in which one judge votes in one slot, the mirrored one last."""
 
     judge: str
     shape: Shape
@@ -55,8 +55,8 @@ class DebatePlan:
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
     """The judges' seats; empty if the format has none."""
-    judge_turns: Mapping[str, tuple[JudgeTurns, ...]]
-    """Slot id to the turns in which judges vote there."""
+    ballot_turns: Mapping[str, tuple[BallotTurns, ...]]
+    """Slot id to the turns in which judges vote there. A judge's dissent record is no vote, and not here."""
     voting_turn_ids: Mapping[int, tuple[str, ...]]
     """Round to the ids of the turns in which it is voted on; only rounds that are."""
     weights: Mapping[str, Fraction]
@@ -227,10 +227,10 @@ def make_plan(opened: Opened) -> DebatePlan:
     settings, format = opened.settings, opened.format
     slots = tuple(opened.slots)
     judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.active_seats() else ()
-    judge_turns = {slot.id: _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
+    ballot_turns = {slot.id: _ballot_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
     voting_turn_ids: dict[int, tuple[str, ...]] = {}
     for slot in slots:
-        ids = tuple(turn_id for one in judge_turns.get(slot.id, ()) for turn_id in one.turns)
+        ids = tuple(turn_id for one in ballot_turns.get(slot.id, ()) for turn_id in one.turns)
         if slot.round is not None and ids:
             voting_turn_ids[slot.round] = voting_turn_ids.get(slot.round, ()) + ids
     weights = {
@@ -246,7 +246,7 @@ def make_plan(opened: Opened) -> DebatePlan:
         sections={section: tuple(group) for section, group in groupby(slots, key=lambda slot: slot.section)},
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
-        judge_turns=judge_turns,
+        ballot_turns=ballot_turns,
         voting_turn_ids=voting_turn_ids,
         weights=weights,
         winner_of_label=winner_of_label(format),
@@ -272,9 +272,9 @@ def debated_texts(opened: Opened) -> tuple[str, ...]:
     )
 
 
-def _judge_turns(opened: Opened, slot: Slot, judges: Sequence[str]) -> tuple[JudgeTurns, ...]:
+def _ballot_turns(opened: Opened, slot: Slot, judges: Sequence[str]) -> tuple[BallotTurns, ...]:
     shape, seats = opened.format.shapes[slot.phase.reply], slot.judge_seats(judges, mirror=opened.mirrors(slot.phase))
-    return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
+    return tuple(BallotTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 
 def winner_of_label(format: Format) -> dict[str, str]:

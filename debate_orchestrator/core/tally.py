@@ -20,7 +20,7 @@ from debate_orchestrator.core.phases import (
     Slot,
 )
 from debate_orchestrator.core.shape import Shape
-from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
+from debate_orchestrator.core.state import BallotTurns, DebateState, JudgedRound, Stage
 from debate_orchestrator.core.verdict import (
     Convergence,
     ParsedBallot,
@@ -41,8 +41,8 @@ from debate_orchestrator.util import model_spec
 
 
 def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
-    """The ballots that count for a round, in the order of the panel: those on the debate as it was, not those on the
-    mirrored one. It is empty before the whole panel has voted."""
+    """The ballots of the judges who are not absent in a round, in the order of the panel: those on the debate as it
+    was, not those on the mirrored one. It is empty before the whole panel has voted."""
     return _ballots(debate, _round_votes(debate, round))
 
 
@@ -51,8 +51,8 @@ def final_ballots(debate: DebateState) -> list[StructuredReplyGiven]:
 
 
 def _ballots(debate: DebateState, all_votes: Sequence[Vote]) -> list[StructuredReplyGiven]:
-    counting = [vote for vote in all_votes if not vote.absent]
-    return [ballot for vote in counting if (ballot := debate.structured_reply(vote.turn_id)) is not None]
+    present = [vote for vote in all_votes if not vote.absent]
+    return [ballot for vote in present if (ballot := debate.structured_reply(vote.turn_id)) is not None]
 
 
 def judge_findings(debate: DebateState, round: int) -> list[dict[str, Any]]:
@@ -106,40 +106,41 @@ def _comparable(name: str, ballot: Mapping[str, Any]) -> Any:
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
     """Each judge's vote on a round, also of absent judges; empty before the whole panel has voted."""
-    return _counted(debate, _round_votes(debate, round))
+    return _with_left_out_marked(debate, _round_votes(debate, round))
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
-    return _counted(debate, _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ())))
+    return _with_left_out_marked(debate, _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ())))
 
 
 def pre_debate_votes(debate: DebateState) -> list[Vote]:
     """Each judge's pre-debate vote; empty if the format does not ask."""
-    return _counted(debate, _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ())))
+    return _with_left_out_marked(debate, _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ())))
 
 
-def counts_stand_ins(debate: DebateState) -> bool:
-    """Whether the votes of stand-ins count: in a debate that no one else judged, and in which no speaker conceded."""
+def includes_stand_ins(debate: DebateState) -> bool:
+    """Whether what stand-ins wrote is not left out: in a debate that no one else judged, and in which no speaker
+    conceded."""
     all_votes = [vote for slot_votes in debate.votes.values() for vote in slot_votes]
     return not debate.conceding_turns and only_stand_ins_voted(all_votes)
 
 
-def is_uncounted(debate: DebateState, reply: ReplyEvent) -> bool:
-    """Whether a stand-in wrote a reply, and those of stand-ins do not count."""
-    return model_spec.is_stand_in(reply.reply.spec) and not counts_stand_ins(debate)
+def is_left_out(debate: DebateState, reply: ReplyEvent) -> bool:
+    """Whether a stand-in wrote a reply, and what stand-ins wrote is left out."""
+    return model_spec.is_stand_in(reply.reply.spec) and not includes_stand_ins(debate)
 
 
-def _counted(debate: DebateState, votes: Sequence[Vote]) -> list[Vote]:
-    return [*votes] if counts_stand_ins(debate) else without_stand_ins(votes)
+def _with_left_out_marked(debate: DebateState, votes: Sequence[Vote]) -> list[Vote]:
+    return [*votes] if includes_stand_ins(debate) else without_stand_ins(votes)
 
 
 def _round_votes(debate: DebateState, round: int) -> list[Vote]:
-    """The votes on a round as they counted when it was judged: by them the debate went on."""
+    """The votes on a round as they were when it was judged: by them the debate went on."""
     return _votes(debate, debate.plan.sections.get((round, False), ()))
 
 
 def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
-    slot_ids = [slot.id for slot in slots if slot.id in debate.plan.judge_turns]
+    slot_ids = [slot.id for slot in slots if slot.id in debate.plan.ballot_turns]
     if any(slot_id not in debate.votes for slot_id in slot_ids):
         return []
     return [vote for slot_id in slot_ids for vote in debate.votes[slot_id]]
@@ -147,28 +148,28 @@ def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
 
 def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
     """The votes of one phase, read from its ballots; None before the whole panel has voted in it."""
-    every_judge = debate.plan.judge_turns[slot_id]
-    if any(turn_id not in debate.replies for judge_turns in every_judge for turn_id in judge_turns.turns):
+    every_judge = debate.plan.ballot_turns[slot_id]
+    if any(turn_id not in debate.replies for ballot_turns in every_judge for turn_id in ballot_turns.turns):
         return None
-    votes = [_vote(debate, judge_turns) for judge_turns in every_judge]
+    votes = [_vote(debate, ballot_turns) for ballot_turns in every_judge]
     return votes if only_stand_ins_voted(votes) else without_stand_ins(votes)
 
 
-def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
-    parsed_ballots = [_parsed_ballot(debate, judge_turns.shape, turn_id) for turn_id in judge_turns.turns]
+def _vote(debate: DebateState, ballot_turns: BallotTurns) -> Vote:
+    parsed_ballots = [_parsed_ballot(debate, ballot_turns.shape, turn_id) for turn_id in ballot_turns.turns]
     shown_mirrored = len(parsed_ballots) > 1
     return Vote(
-        judge=judge_turns.judge,
-        turn_id=judge_turns.turns[0],
+        judge=ballot_turns.judge,
+        turn_id=ballot_turns.turns[0],
         original=parsed_ballots[0],
         mirrored=parsed_ballots[1] if shown_mirrored else None,
         shown_mirrored=shown_mirrored,
-        cast_by=frozenset(filter(None, (debate.replies[turn_id].reply.spec for turn_id in judge_turns.turns))),
+        cast_by=frozenset(filter(None, (debate.replies[turn_id].reply.spec for turn_id in ballot_turns.turns))),
     )
 
 
 def _parsed_ballot(debate: DebateState, shape: Shape, turn_id: str) -> ParsedBallot | None:
-    """A ballot's vote with the sides as they are; None if none counts."""
+    """The content of a ballot with the sides as they are; None if the turn has none that could be used."""
     if (ballot := debate.structured_reply(turn_id)) is None:
         return None
     return read_ballot(
@@ -252,23 +253,23 @@ def result(debate: DebateState, round: int) -> RoundResult | None:
 
 
 def has_no_usable_ballot(debate: DebateState, round: int) -> bool:
-    """Whether a round's panel has had its turns, and none of its ballots counts."""
+    """Whether a round's panel has had its turns, and every judge of it is absent."""
     return round in debate.judged_rounds and debate.judged_rounds[round].result is None
 
 
-def is_left_out(debate: DebateState, round: int) -> bool:
-    """Whether stand-ins alone judged a round, and their votes do not count."""
+def is_round_left_out(debate: DebateState, round: int) -> bool:
+    """Whether stand-ins alone judged a round, and their votes are left out."""
     judged = result(debate, round)
-    return judged is not None and judged.by_stand_ins and not counts_stand_ins(debate)
+    return judged is not None and judged.by_stand_ins and not includes_stand_ins(debate)
 
 
-def counted_result(debate: DebateState, round: int) -> RoundResult | None:
-    """The result of a round that counts."""
-    return None if is_left_out(debate, round) else result(debate, round)
+def included_result(debate: DebateState, round: int) -> RoundResult | None:
+    """The result of a round; None if it is not judged yet, or is left out."""
+    return None if is_round_left_out(debate, round) else result(debate, round)
 
 
 def results(debate: DebateState) -> list[RoundResult]:
-    return [judged for n in range(1, debate.rounds + 1) if (judged := counted_result(debate, n)) is not None]
+    return [judged for n in range(1, debate.rounds + 1) if (judged := included_result(debate, n)) is not None]
 
 
 def scored_results(debate: DebateState) -> list[RoundResult]:
@@ -283,15 +284,16 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
 
 
 def criterion_means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
-    """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
+    """Side to criterion to the mean of what judges gave it, over all ballots of judges who are not absent;
+    empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
     left_out = {vote.turn_id for vote in _all_votes(debate) if vote.left_out}
     slots = [slot for slot in debate.plan.slots if slot.phase.enabled_by != PRE_DEBATE_VOTE]
-    for judge_turns in [one for slot in slots for one in debate.plan.judge_turns.get(slot.id, ())]:
-        shape, turns = judge_turns.shape, judge_turns.turns
+    for ballot_turns in [one for slot in slots for one in debate.plan.ballot_turns.get(slot.id, ())]:
+        shape, turns = ballot_turns.shape, ballot_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]
-        counts = len(judge_ballots) == len(turns) and turns[0] not in left_out
-        for ballot in judge_ballots if "scores" in shape and counts else ():
+        is_present = len(judge_ballots) == len(turns) and turns[0] not in left_out
+        for ballot in judge_ballots if "scores" in shape and is_present else ():
             scores = in_original_names(debate, shape, ballot)["scores"]
             for side in debate.format.sides:
                 side_points = points.setdefault(side, {})
@@ -309,7 +311,7 @@ def flipped_votes(debate: DebateState) -> tuple[int, int]:
 
 
 def _all_votes(debate: DebateState) -> list[Vote]:
-    return _counted(debate, [vote for slot_votes in debate.votes.values() for vote in slot_votes])
+    return _with_left_out_marked(debate, [vote for slot_votes in debate.votes.values() for vote in slot_votes])
 
 
 def results_of(debate: DebateState, ballot_ids: Container[str]) -> list[RoundResult]:
@@ -317,13 +319,13 @@ def results_of(debate: DebateState, ballot_ids: Container[str]) -> list[RoundRes
     with the sides as they are."""
     results: list[RoundResult] = []
     for n in range(1, debate.rounds + 1):
-        counted_votes = [
+        own_votes = [
             Vote(judge=vote.judge, turn_id="", original=parsed_ballot)
             for vote in _round_votes(debate, n)
             for turn_id, parsed_ballot in ((vote.turn_id, vote.original), (vote.turn_id + MIRRORED, vote.mirrored))
             if turn_id in ballot_ids and parsed_ballot is not None
         ]
-        results += [round_result(n, counted_votes, debate.format.sides)] if counted_votes else []
+        results += [round_result(n, own_votes, debate.format.sides)] if own_votes else []
     return results
 
 
@@ -367,8 +369,8 @@ def unopposed_side(debate: DebateState) -> str | None:
 
 
 def verdict(debate: DebateState) -> Verdict | None:
-    """The verdict from the final ballots and the scores; None until there is a final ballot. `decision.decision` says
-    whether anything is decided."""
+    """The verdict from the final ballots and the scores; None until there is a final ballot.
+    `winner.deciding_verdict` says whether it decides anything."""
     if not final_ballots(debate):
         return None
     last_votes = final_votes(debate)

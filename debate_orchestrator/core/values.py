@@ -27,7 +27,7 @@ FREE_TEXT = "free text"
 Text = Annotated[str, FREE_TEXT]
 Number = Annotated[Fraction, PlainSerializer(float, return_type=float)]
 """An exact number; a float in JSON."""
-INVALID_LINE = "not_a_line"
+NOT_ONE_LINE = "not_a_line"
 """The type of pydantic's error for a string that is not a line of the kind that its field asks for."""
 
 
@@ -38,7 +38,7 @@ def line_of_text(max_length: int, without: str = "") -> AfterValidator:
 
     def check(text: str) -> str:
         if not text.isprintable() or len(text) > max_length or (without and re.search(without, text)):
-            raise PydanticCustomError(INVALID_LINE, "{expected}", {"expected": expected})
+            raise PydanticCustomError(NOT_ONE_LINE, "{expected}", {"expected": expected})
         return text
 
     return AfterValidator(check)

@@ -50,9 +50,9 @@ _FOOTNOTES = re.compile(
     rf"(?:(?![\w\[])|(?=[{UNSPACED_SCRIPTS}]))",
     re.IGNORECASE,
 )
-"""Marks after a word or a sentence, without a space. Text in brackets by itself is a word."""
+"""Footnote markers after a word or a sentence, without a space. Text in brackets by itself is a word."""
 _TYPED_FOOTNOTE = re.compile(rf"(?<=[^\s(\[\]]) ?\[(?={FOOTNOTE_NUMBERS}\])")
-"""The beginning of a mark, which some write after a space."""
+"""The beginning of a footnote marker, which some write after a space."""
 _MAY_HAVE_EXPONENT = re.compile(
     r"(?:\d[\"')\]]*[.,;:!?]?[\"')\]]*|[)}|^*\u02c5\u2032]|"
     r"(?<![^\W\d_'])(?:[kcdmn\u00b5\u03bc]?m|ft|yd|mi|in|sec|ha|kg|mol|sin|cos|tan|log|ln|exp|(?![aAI])[A-Za-z\u0370-\u03ff])\.?)\Z"
@@ -79,18 +79,18 @@ _NUMBERED = re.compile(r"\A(\d{1,2}[.)])\s+")
 _KEY = re.compile(r"[^:]{1,40}:\s+\S")
 _CLOSE_COMMA = re.compile(r",(?=\S)(?!(?<=\d,)\d)")
 """A comma that is not written as in a sentence or a figure."""
-_MARKS = "\"'\u00ab\u00bb"
+_QUOTATION_MARKS = "\"'\u00ab\u00bb"
 _STOPS = ".\u0964\u0965\u06d4"
 """Full stops of scripts that put spaces between sentences."""
 
 _WIDE_PUNCTUATION = "\u3001\u3002\uff0c\uff1a\uff1b\uff01"
-_PUNCTUATED = re.compile(rf"[{_MARKS}{_STOPS},;:!?\u2026{_WIDE_PUNCTUATION}\uff1f\u300d\u300f]\Z")
+_PUNCTUATED = re.compile(rf"[{_QUOTATION_MARKS}{_STOPS},;:!?\u2026{_WIDE_PUNCTUATION}\uff1f\u300d\u300f]\Z")
 _BEFORE = re.compile(
-    rf"(?:(?<![^\s-][-\u00ac\uff0d\u2e17])[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
+    rf"(?:(?<![^\s-][-\u00ac\uff0d\u2e17])[\s\u2014]|[{_WIDE_PUNCTUATION}\u300c\u300e\uff08])[{_QUOTATION_MARKS}(\[\u00bf\u00a1\u2022]*\Z"
 )
 """The text before the first word of a quote must not be an unfinished word or its hyphen."""
 _AFTER = re.compile(
-    rf"(?:[{_MARKS})\]{_STOPS},;:!\u2020*]|(?<=\d[.,;:!?])(?:\[\d{{1,3}}\])+)*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
+    rf"(?:[{_QUOTATION_MARKS})\]{_STOPS},;:!\u2020*]|(?<=\d[.,;:!?])(?:\[\d{{1,3}}\])+)*(?:[\s\u2014]|[{_WIDE_PUNCTUATION}\u300d\u300f\uff09])"
 )
 """The text after the last word. The words of a question are not a statement, so a question mark is excluded."""
 _SKIPPED = r"(?:[^\w?(\[]|\[[^\[\]?]{1,20}\]|\([^()?]{1,20}\)|[\[(](?=[?!]))*"
@@ -184,7 +184,7 @@ class FootnotedText(NamedTuple):
 
     text: str
     footnotes: Mapping[int, str]
-    """The marks, by the number of characters before them."""
+    """The markers, by the number of characters before them."""
 
 
 def without_footnotes(text: str) -> FootnotedText:
@@ -224,12 +224,12 @@ def comparable_quote(quote: str) -> FootnotedText:
     """A quote, or a part of one, in the same form, without quotation marks around it and punctuation at its end."""
     # A quote is shown as it was written, so that each of its characters counts, also at the beginning of a line.
     text = comparable("\n".join(" ".join(block.split()) for block in re.split(r"\n[^\S\n]*\n", quote)))
-    footnoted = without_footnotes(_unmarked(_unmarked(text).rstrip(f"{_STOPS},;: ")))
+    footnoted = without_footnotes(_unquoted(_unquoted(text).rstrip(f"{_STOPS},;: ")))
     return FootnotedText(footnoted.text.rstrip(f"{_STOPS},;: "), footnoted.footnotes)
 
 
-def _unmarked(text: str) -> str:
-    while len(text) > 1 and text[0] in _MARKS and text[-1] in _MARKS:
+def _unquoted(text: str) -> str:
+    while len(text) > 1 and text[0] in _QUOTATION_MARKS and text[-1] in _QUOTATION_MARKS:
         text = text[1:-1].strip()
     return text
 
@@ -340,7 +340,7 @@ def _begins_whole(word: str, before: str, begins_text: bool) -> bool:
 
 def _ends_whole(word: str, after: str) -> bool:
     if any(map(str.isnumeric, word)):
-        stop = _ENDS_TEXT if _MAY_BE_ORDINAL.search(word.rstrip(_MARKS)) else _ENDS_SENTENCE
+        stop = _ENDS_TEXT if _MAY_BE_ORDINAL.search(word.rstrip(_QUOTATION_MARKS)) else _ENDS_SENTENCE
         return bool(stop.match(after) or _ENDS.match(after))
     return not _is_letter(word) or not _SIGN_AFTER.match(after)
 

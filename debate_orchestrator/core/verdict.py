@@ -5,7 +5,7 @@ A judge's vote          what the ballot declares; where it declares no winner, t
 Mirrored                a judge who saw the debate twice votes only if both ballots say the same; otherwise the vote is
                         unstable, and an abstention. Its scores are the mean of both. The same applies if the seat was
                         given to a second model between the two ballots; such a vote is never reported as stable.
-Absent                  a judge whose ballot, or one of whose two, does not count. No vote, no scores.
+Absent                  a judge whose ballot, or one of whose two, could not be used. No vote, no scores.
 Stand-ins               as absent judges, in a debate that anyone else judged or in which a speaker conceded.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
@@ -72,7 +72,7 @@ class Vote(FrozenModel):
     judge: str
     turn_id: str
     original: ParsedBallot | None
-    """The content of the ballot on the debate as it was; None if none counts."""
+    """The content of the ballot on the debate as it was; None if it could not be used."""
     mirrored: ParsedBallot | None = None
     """The same of the ballot on the mirrored debate."""
     shown_mirrored: bool = False
@@ -81,7 +81,7 @@ class Vote(FrozenModel):
     """The specs that cast its ballots, as far as they are known. A replayed ballot counts as cast by the recording
     (`replay:PATH`), not by the model that first wrote it."""
     left_out: bool = False
-    """Whether it is a stand-in's that does not count: see `tally.votes_in` and `tally.counts_stand_ins`."""
+    """Whether it is a stand-in's that is left out: see `tally.votes_in` and `tally.includes_stand_ins`."""
 
     @property
     def by_stand_in(self) -> bool:
@@ -113,18 +113,18 @@ class Vote(FrozenModel):
         return len({(parsed_ballot.winner, parsed_ballot.label) for parsed_ballot in self.parsed_ballots}) < 2
 
     @property
-    def is_usable(self) -> bool:
+    def is_present_and_stable(self) -> bool:
         """Whether the judge is neither absent nor unstable."""
         return self.stable and not self.absent
 
     @property
     def winner(self) -> str:
         """Whom the vote is for; no decision where the judge abstains, is absent, or unstable."""
-        return self.parsed_ballots[0].winner if self.is_usable else NO_DECISION
+        return self.parsed_ballots[0].winner if self.is_present_and_stable else NO_DECISION
 
     @property
     def label(self) -> str | None:
-        return self.parsed_ballots[0].label if self.is_usable else None
+        return self.parsed_ballots[0].label if self.is_present_and_stable else None
 
     @property
     def scores(self) -> dict[str, Fraction]:
@@ -138,9 +138,10 @@ class Vote(FrozenModel):
 
     @property
     def claim_score(self) -> Fraction | None:
-        """The mean of the numbers that its ballots give a claim; None if they give none, or it is unusable."""
+        """The mean of the numbers that its ballots give a claim; None if they give none, or the judge is absent
+        or unstable."""
         numbers = [ballot.claim_score for ballot in self.parsed_ballots if ballot.claim_score is not None]
-        return mean(numbers) if self.is_usable and numbers else None
+        return mean(numbers) if self.is_present_and_stable and numbers else None
 
 
 def only_stand_ins_voted(votes: Sequence[Vote]) -> bool:
@@ -193,8 +194,8 @@ def decided_votes(votes: Sequence[Vote]) -> list[Vote]:
 def has_quorum(votes: Sequence[Vote], quorum: int, winner_of: Mapping[str, str] | None = None) -> bool:
     """Whether enough of these judges, and at least one, vote for a side, a tie or consensus. If their labels stand for
     winners, every judge with a label counts, also one whose label stands for no decision."""
-    counting = [vote for vote in votes if vote.label is not None] if winner_of else decided_votes(votes)
-    return len(counting) >= max(1, quorum)
+    for_quorum = [vote for vote in votes if vote.label is not None] if winner_of else decided_votes(votes)
+    return len(for_quorum) >= max(1, quorum)
 
 
 def panel_winner(
@@ -232,8 +233,12 @@ def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -
 def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> list[Vote]:
     """The votes after the debate that count for the swing: of judges neither absent nor unstable, then or now. If a
     judge's seat was given to another model in between, neither has voted both times."""
-    first = {vote.judge: vote for vote in before if vote.is_usable}
-    return [vote for vote in after if vote.is_usable and vote.judge in first and is_one_judge(first[vote.judge], vote)]
+    first = {vote.judge: vote for vote in before if vote.is_present_and_stable}
+    return [
+        vote
+        for vote in after
+        if vote.is_present_and_stable and vote.judge in first and is_one_judge(first[vote.judge], vote)
+    ]
 
 
 def is_one_judge(*votes: Vote) -> bool:
@@ -289,7 +294,7 @@ class Convergence(FrozenModel):
 
 
 class Verdict(FrozenModel):
-    """The way the debate ended."""
+    """What all ballots of a debate add up to."""
 
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""
@@ -401,11 +406,11 @@ def final_verdict(
     `conceded_by_speech` always. `strengths` are the judges' own words for the strength."""
     winner, totals = panel_winner(votes, sides, quorum, winner_of), score_totals(results, sides)
     votes_gained = swing(pre_debate_votes, votes, sides) if pre_debate_votes else {}
-    counted_votes = votes
+    for_quorum = votes
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
-        counted_votes = votes_before_and_after(pre_debate_votes, votes)
-        winner = swing_winner(votes_gained) if has_quorum(counted_votes, quorum) else NO_DECISION
-    lacks_quorum = not has_quorum(counted_votes, quorum, winner_of if counted_votes is votes else None)
+        for_quorum = votes_before_and_after(pre_debate_votes, votes)
+        winner = swing_winner(votes_gained) if has_quorum(for_quorum, quorum) else NO_DECISION
+    lacks_quorum = not has_quorum(for_quorum, quorum, winner_of if for_quorum is votes else None)
     concession = None if lacks_quorum and not conceded_by_speech else concession
     winner = CONSENSUS if concession else winner
     strength = strength_of(winner, totals, has_scores=has_scores)

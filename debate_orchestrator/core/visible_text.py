@@ -53,12 +53,12 @@ class Quote(FrozenModel):
 
 
 class VisibleText(FrozenModel):
-    """A speech as others hear it."""
+    """A speech as others hear it: its public text up to the phase's limit of words, with its quotes looked up."""
 
     text: str
     words: int
     dropped: int = 0
-    """The number of words after those, which are not heard."""
+    """The number of words that were cut off and that no one hears."""
     quotes: tuple[Quote, ...] = ()
     """The quotes in what is heard, as they are heard."""
     had_private: bool = False
@@ -127,12 +127,12 @@ def with_quotation_marks(text: str, checked_tags: Iterable[str]) -> str:
     return text
 
 
-def quote_findings(quotes: Iterable[Quote]) -> list[str]:
+def quote_results(quotes: Iterable[Quote]) -> list[str]:
     """The results of looking up quotes, a line for each that differs from the ones before it."""
-    return list(dict.fromkeys(f"{quote_finding(quote)}: {quoted(quote.text)}" for quote in quotes))
+    return list(dict.fromkeys(f"{quote_result(quote)}: {quoted(quote.text)}" for quote in quotes))
 
 
-def quote_finding(quote: Quote) -> str:
+def quote_result(quote: Quote) -> str:
     """The result of looking up a quote."""
     return "Found in the context files" if quote.verified else "Not found in the context files"
 

@@ -1,7 +1,7 @@
 """Checks quotes: does the page at an address hold the words that a speaker quotes from it?
 
 A speaker names the address, so neither the address nor the page can be trusted. Start at `check.check`; its module has
-the table of outcomes. Here are their names, and the exceptions for a page that could not be fetched or read.
+the table of states. Here are their names, and the exceptions for a page that could not be fetched or read.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 | --- | --- |
 | the page's text has the quote, word for word | verified |
 | a passage comes close to it, with the same figures | near match |
-| the page holds the quote, and its address words of it | near match |
+| the page holds the quote, but its address also holds words of the quote | near match |
 | nothing comes close, or other figures are there | not found |
 | the quote is too short, or too long, to be looked for | not found, and nothing is fetched |
 | an address of a kind, host, port or network that is refused (`addresses`), there or after a redirect | blocked |
@@ -114,7 +114,7 @@ _SUFFIXES: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf":
 
 
 class QuoteCheck(FrozenModel):
-    """The outcome for one quote. Every text in it is sanitized and has one line."""
+    """The result for one quote. Every text in it is sanitized and has one line."""
 
     url: str
     state: QuoteState
@@ -135,16 +135,16 @@ class QuoteCheck(FrozenModel):
 
 async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> QuoteCheck:
     """Whether the page at `url` holds `quote`. The page is kept in `folder`, if one is given. No address or page
-    raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written, and OSError if this
+    raises: all that goes wrong is a result. Raises BadFile if the folder can't be written, and OSError if this
     process can open no more files."""
     if any(find_spec(name) is None for name in _NEEDED):
-        return _outcome(url, "not checked", f"checking needs {EXTRA}")
+        return _result(url, "not checked", f"checking needs {EXTRA}")
     if why := match.why_unusable(quote):
-        return _outcome(url, "not found", why)
+        return _result(url, "not found", why)
     try:
         page = await fetcher.fetch(url)
     except NotFetched as error:
-        return _outcome(url, error.state, error.why)
+        return _result(url, error.state, error.why)
     return await _compare_page(url, quote, page, folder, fetcher)
 
 
@@ -152,17 +152,17 @@ async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | 
     archived = await asyncio.to_thread(save_page, folder, page.body, page.kind) if folder else ""
     fields = {"digest": digest(page.body), "archived": archived}
     if page.kind == "pdf":
-        return _outcome(url, "not checked", "it is a PDF, which is not read here", None, **fields)
+        return _result(url, "not checked", "it is a PDF, which is not read here", None, **fields)
     try:
         async with fetcher.reading_limit:
             reading = await read_page(page, quote, url)
     except NotFetched as error:
-        return _outcome(url, error.state, error.why, None, **fields)
+        return _result(url, error.state, error.why, None, **fields)
     if folder:
         await asyncio.to_thread(save_text, folder, archived, reading.text)
     fields |= {"title": reading.title, "date": reading.date, "passage": reading.passage}
     why = f"{reading.why}{_came_from(url, page.url)}"
-    return _outcome(url, reading.state, why, reading.similarity, **fields)
+    return _result(url, reading.state, why, reading.similarity, **fields)
 
 
 def _came_from(url: str, final_url: str) -> str:
@@ -171,7 +171,7 @@ def _came_from(url: str, final_url: str) -> str:
     return "" if host == stated else f"; the page came from {host}"
 
 
-def _outcome(url: str, state: QuoteState, why: str, similarity: float | None = None, **fields: str) -> QuoteCheck:
+def _result(url: str, state: QuoteState, why: str, similarity: float | None = None, **fields: str) -> QuoteCheck:
     return QuoteCheck(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **fields)
 
 

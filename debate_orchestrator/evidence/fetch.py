@@ -224,7 +224,7 @@ class Fetcher:
                 await self._check_robots(address)
             try:
                 response = await self._get(address, accept, max_bytes)
-            except NoAnswer as error:  # the first host has answered, if this one is another station
+            except NoAnswer as error:  # after a redirect, at least the first host has answered
                 raise (Unreachable(error.why) if len(requested) > 1 else error) from None
             if response.status not in _MOVED or not response.location:
                 return requested, response

@@ -388,10 +388,12 @@ def _for_role(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]
     """The values that only templates of a turn's role may name."""
     if turn.role == JUDGE:
         return _for_judge(debate, turn, heard_turns)
-    return _for_rapporteur(debate, heard_turns) if turn.role == RAPPORTEUR else _for_debater(debate, turn, heard_turns)
+    if turn.role == RAPPORTEUR:
+        return _for_rapporteur(debate, heard_turns)
+    return _for_debater_or_clerk(debate, turn, heard_turns)
 
 
-def _for_debater(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
+def _for_debater_or_clerk(debate: DebateState, turn: Turn, heard_turns: list[dict[str, Any]]) -> dict[str, Any]:
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
     theirs = [entry["turn"] for entry in heard_turns if entry["turn"]["seat"] == other]
     return {
@@ -400,7 +402,7 @@ def _for_debater(debate: DebateState, turn: Turn, heard_turns: list[dict[str, An
         "spoken": any((entry["round"], entry["phase"]["name"]) == (turn.round, turn.phase.name) for entry in theirs),
         "target": theirs[-1] if theirs else None,
         "feedback": tally.feedback(debate, turn.seat, turn.round or 0),
-        "evidence": evidence(debate, turn),
+        "evidence": citations_to_check(debate, turn),
     }
 
 
@@ -441,17 +443,18 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
         "dissent": rapporteur.dissent_rows(debate),
         "conceded": tally.deciding_conceders(debate),
         "possible_marks": {side: rapporteur.marks_possible(debate, side) for side in debate.format.sides},
-        "findings": rapporteur.brief_check_findings(debate),
+        "findings": rapporteur.decision_brief_findings(debate),
         "shortcomings": [*first_few(rapporteur.decision_brief_problems(debate), "the brief")],
     }
 
 
 def _shown_id(turn: Turn) -> str:
-    """The id of a turn as its seat is shown it: no judge is told whether it sees the debate mirrored."""
+    """The id of a turn in the text of its brief: no judge is told whether it sees the debate mirrored. It is the same
+    for both turns of a judge; `Turn.id_for_seat`, which names files, tells them apart."""
     return turn.id.removesuffix(MIRRORED)
 
 
-def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
+def citations_to_check(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """The citations of the sides in a round, for a clerk to look up: the turn, the address and the quote of each."""
     citations = []
     for earlier in schedule.turns_heard(debate, turn):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.phases import OUTCOMES
+from debate_orchestrator.core.phases import NEITHER_SIDE
 from debate_orchestrator.core.shape import (
     MAX_ITEMS,
     Field,
@@ -61,7 +61,8 @@ class SideWords(NamedTuple):
     """Each phrase, and each position as it is written, to the side that it means, or to "" if it may mean something
     else."""
     short: Collection[str] = ()
-    """Those that are no position, and no whole name that is sure."""
+    """Those that may not be meant as a side, since they are no position and no name that surely means one: a letter, or
+    any name that could also be debated."""
     positions: Collection[str] = ()
     """Those that are positions of the sides."""
 
@@ -298,7 +299,7 @@ def _number(value: Any, minimum: float | None, maximum: float | None, *, integer
 def outcome_words(topic: str, positions: Collection[str]) -> Iterator[str]:
     """The words for outcomes that may mean something that is debated, such as the position `It ends in a draw`."""
     debated = "\n".join((topic, *positions))
-    for outcome in OUTCOMES:
+    for outcome in NEITHER_SIDE:
         phrases = (outcome, *_SYNONYMS.get(outcome, ()))
         if re.search(rf"\b(?:{'|'.join(phrases)})[snd]?\b", debated, re.IGNORECASE):
             yield from phrases

@@ -17,7 +17,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import ParsedBallot, leader, read_ballot, strength_of
-from debate_orchestrator.core.visible_text import quote_findings, without_marked_tags
+from debate_orchestrator.core.visible_text import quote_results, without_marked_tags
 from debate_orchestrator.prompting import rendering, replies, templates
 from debate_orchestrator.prompting.briefs import Brief, quote_tags
 from debate_orchestrator.prompting.forms import (
@@ -96,11 +96,11 @@ def documents(debate: DebateState, brief: Brief) -> list[Document]:
     return [piece for piece in _before_task(debate, brief) if isinstance(piece, Document)]
 
 
-def task(debate: DebateState, brief: Brief, *, short: bool, form: str = ALL_ASKED) -> Pieces:
+def task(debate: DebateState, brief: Brief, *, short: bool, about_form: str = ALL_ASKED) -> Pieces:
     """The last part of a brief: the seat and its task. With `short`, as for speeches, only the first paragraph of the
     task, where a heading begins it, and the documents there: the rest tells models how to write. `form` takes the place
     of the JSON Schema."""
-    pieces = _pieces(debate, brief, brief.messages[-1].parts[-1], form)
+    pieces = _pieces(debate, brief, brief.messages[-1].parts[-1], about_form)
     for number, piece in enumerate(pieces if short else ()):
         if isinstance(piece, str) and (heading := re.search(r"(?m)^# Your task", piece)):
             first = "\n\n".join(re.split(r"\n\s*\n", piece[heading.start() :])[:2])
@@ -108,9 +108,13 @@ def task(debate: DebateState, brief: Brief, *, short: bool, form: str = ALL_ASKE
     return pieces
 
 
-def full_text(debate: DebateState, turn: Turn, brief: Brief, form: str = ALL_ASKED) -> str:
+def full_text(debate: DebateState, turn: Turn, brief: Brief, about_form: str = ALL_ASKED) -> str:
     """A whole brief as a person reads it: all that a model in the seat would get."""
-    pieces = [*_system_text(debate, brief), *_before_task(debate, brief), *task(debate, brief, short=False, form=form)]
+    pieces = [
+        *_system_text(debate, brief),
+        *_before_task(debate, brief),
+        *task(debate, brief, short=False, about_form=about_form),
+    ]
     texts = [piece if isinstance(piece, str) else f"{piece.heading}\n{piece.text_below}" for piece in pieces]
     length = length_hint(turn)
     return redact(sanitize.sanitize("\n\n".join([*texts, *([f"Length: {length}"] if length else [])])))
@@ -131,22 +135,22 @@ def _before_task(debate: DebateState, brief: Brief) -> Pieces:
     return pieces
 
 
-def _pieces(debate: DebateState, brief: Brief, text: str, form: str = ALL_ASKED) -> Pieces:
+def _pieces(debate: DebateState, brief: Brief, text: str, about_form: str = ALL_ASKED) -> Pieces:
     """One part of a brief, without the markers of its documents and without the schema of the reply."""
     pieces, begin = Pieces(), 0
     for match in _DOCUMENT.finditer(text):
-        pieces += [_instruction(brief, text[begin : match.start()], form), _document(debate, match)]
+        pieces += [_instruction(brief, text[begin : match.start()], about_form), _document(debate, match)]
         begin = match.end()
-    pieces.append(_instruction(brief, text[begin:], form))
+    pieces.append(_instruction(brief, text[begin:], about_form))
     return [piece for piece in pieces if piece]
 
 
-def _instruction(brief: Brief, text: str, form: str) -> str:
-    """An instruction with each paragraph on a line, and `form` in place of the JSON Schema and what asks for it."""
+def _instruction(brief: Brief, text: str, about_form: str) -> str:
+    """An instruction with each paragraph on a line, and `about_form` in place of the JSON Schema and its request."""
     if brief.json_schema is not None:
         before, schema, after = text.partition(json.dumps(brief.json_schema, ensure_ascii=False, indent=1))
         if schema:
-            text = "\n\n".join([before.rstrip().rpartition("\n\n")[0], form]) + after
+            text = "\n\n".join([before.rstrip().rpartition("\n\n")[0], about_form]) + after
     return _CONTINUED.sub(" ", text.strip())
 
 
@@ -161,7 +165,7 @@ def _document(debate: DebateState, match: re.Match[str]) -> Document:
     notes = [line.removeprefix(marker).removeprefix(": ") for line in match["notes"].split("\n")[1:]]
     if debate.format.quotes:
         body, quotes = without_marked_tags(body, debate.format.quotes, marker)
-        notes += quote_findings(quotes)
+        notes += quote_results(quotes)
     return Document(kind, heading, body, tuple(notes))
 
 
@@ -199,8 +203,8 @@ def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
     return format.rubric.criteria[part].title if part in shape_context.criteria else ""
 
 
-def question_label(question: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
-    """The subject of a question of a form; of a line of scores with the criteria in their order."""
+def question_name(question: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
+    """The name of a question of a form; of a line of scores with the criteria in their order."""
     text = label(question, lambda part: part_name(part, shape_context, format))
     if question.field.kind != "scores":
         return text

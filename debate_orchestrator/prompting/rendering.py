@@ -113,7 +113,7 @@ def template_problems(own_templates: Mapping[str, str], names: Iterable[str]) ->
             ):
                 return [f"{path}: {_TOO_MUCH}"]
         return ["The templates together take too long, or too much memory."]
-    return [str(mistake) for mistake in answer["mistakes"]]
+    return [str(problem) for problem in answer["problems"]]
 
 
 @lru_cache(maxsize=1)
@@ -281,7 +281,7 @@ def _allow_more() -> None:
 def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
     templates_by_path = task["templates"]
     if "known_names" in task:
-        return {"mistakes": templates.find_problems(sandbox, templates_by_path, task["known_names"])}
+        return {"problems": templates.find_problems(sandbox, templates_by_path, task["known_names"])}
     first = templates.shown_path(task["names"][0], templates_by_path)
     try:
         text = sandbox.render(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))

@@ -68,7 +68,7 @@ def decode(turn_id: str, data: bytes) -> str:
 def as_stored(reply: Reply) -> Reply:
     """A reply as a journal holds it: half surrogate pairs are replaced, and what only its reading needs is left out."""
     text = _SURROGATES.sub("\ufffd", reply.text)
-    return reply.model_copy(update={"text": text, "received": None, "asked_code": None, "recorded_outcome": None})
+    return reply.model_copy(update={"text": text, "received": None, "asked_code": None, "recorded_reading": None})
 
 
 def _check_text(turn_id: str, text: str) -> None:
@@ -84,21 +84,21 @@ def parse_reply(
     """The event that a reply amounts to. `code` is the code of the brief that the reply answers. Raises BadReply, with
     every problem, if the reply can't be used. A rapporteur's usable reply is sent back once for its quality, unless it
     is the `last` that is asked for, and a short speech for its length; but no person's, who was shown the problems."""
-    recorded_outcome = reply.recorded_outcome
+    recorded_reading = reply.recorded_reading
     if code is not None:
         expected = {"text": reply.asked_code} if reply.asked_code else {}
         code = code.model_copy(update=expected) if needs_code(reply.spec) else None
     reply, shape = as_stored(reply), debate.shape(turn)
-    if recorded_outcome is not None and recorded_outcome.problems:
-        raise BadReply(recorded_outcome.problems)
-    if turn.speaking and (reply.ended == "refused" or (recorded_outcome is not None and recorded_outcome.declined)):
+    if recorded_reading is not None and recorded_reading.problems:
+        raise BadReply(recorded_reading.problems)
+    if turn.speaking and (reply.ended == "refused" or (recorded_reading is not None and recorded_reading.declined)):
         return Declined(turn_id=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
     if shape is None:
         speech = speech_rules.visible_unchecked(debate, reply.text, turn.phase)
-        if recorded_outcome is not None:  # it was taken when it was recorded
+        if recorded_reading is not None:  # it was taken when it was recorded
             _check_not_blank(debate, turn, speech)
-            return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_outcome.concedes and turn.speaking)
+            return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_reading.concedes and turn.speaking)
         _check_size(turn, speech)
         lines, code_text = debate.format.reserved_lines, code.text if code else ""
         if turn.speaking and speech_rules.has_reserved_line(debate, lines.decline, turn, reply, code_text):
@@ -111,15 +111,15 @@ def parse_reply(
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
-    stored = recorded_outcome if recorded_outcome is not None and recorded_outcome.data is not None else None
+    stored = recorded_reading if recorded_reading is not None and recorded_reading.data is not None else None
     json_object = (stored.data, list(stored.changes)) if stored else _find_object(turn.id, reply.text, code)
     reading = _normalize_object(debate, turn, shape, json_object, is_stored=stored is not None)
     problems = check(shape, reading.value, schedule.shape_context(debate, turn))
     if not problems and _is_winner_behind(debate, turn, reading.value):
-        problems = [*_doubtful_words(debate, reading)]
+        problems = [*_unsure_word_problems(debate, reading)]
     if problems:
         raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
-    if recorded_outcome is None and not last and reply.spec != model_spec.HUMAN:
+    if recorded_reading is None and not last and reply.spec != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
     side_of = debate.mirror.side if turn.mirrored else str
     short_words = stored.short_words if stored else {word: side_of(side) for _, word, side in reading.short_words}
@@ -148,8 +148,9 @@ def _normalize_object(
     return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
 
 
-def _doubtful_words(debate: DebateState, reading: NormalizedReply) -> Iterator[str]:
-    """A sentence for each field that short words decided, of a ballot whose winner has fewer points."""
+def _unsure_word_problems(debate: DebateState, reading: NormalizedReply) -> Iterator[str]:
+    """A sentence for each field that was decided by words which may not mean a side (`SideWords.short`), of a ballot
+    whose winner has fewer points."""
     sides = " or ".join(debate.format.sides)
     for field in ("winner", "scores"):
         if words := ", ".join(short_repr(word) for where, word, _ in reading.short_words if where == field):

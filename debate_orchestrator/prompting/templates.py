@@ -1,7 +1,7 @@
 """The sandbox that renders templates over plain data, and the check of their syntax and names beforehand.
 
 One of a debate's own templates is found before one of prompts/. `./piece.md.j2` is a neighbour in the same
-folder. Mistakes are reported as `FILE:LINE`.
+folder. Problems are reported as `FILE:LINE`.
 
 A template may come from a stranger, in a format's folder or in a journal. All that it can reach is listed here: plain
 data, a few functions over it (`functions`), a few methods of text and mappings (`METHODS`), and the Jinja filters that
@@ -274,8 +274,8 @@ def error_text(error: BaseException) -> str:
 
 
 def find_problems(environment: Environment, own_templates: Mapping[str, str], names: Collection[str]) -> list[str]:
-    """The mistakes in the syntax of these templates, path to text, and the variables in them that are not in `names`,
-    the ones that briefs provide. Other mistakes show only when it is rendered."""
+    """The problems with the syntax of these templates, path to text, and the variables in them that are not in `names`,
+    the ones that briefs provide. Other problems show only when it is rendered."""
     problems: list[str] = []
     trees: dict[str, nodes.Template] = {}
     for path, text in own_templates.items():

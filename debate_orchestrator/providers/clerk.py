@@ -17,7 +17,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import json_schema
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.briefs import Brief, evidence
+from debate_orchestrator.prompting.briefs import Brief, citations_to_check
 from debate_orchestrator.providers import call_errors
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
@@ -36,7 +36,7 @@ class Clerk(Provider):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """One check for each citation of the round. An unreachable page is a result too. Raises TransientError if this
         process can open no more files, which says nothing of a page, and BadFile if the folder can't be written."""
-        citations = evidence(self._current.state, schedule.turn(self._current.state, brief.turn_id))
+        citations = citations_to_check(self._current.state, schedule.turn(self._current.state, brief.turn_id))
         try:
             checks = (
                 await self._check_citations(citations) if self.name == model_spec.FETCH else _skip_checks(citations)
@@ -68,7 +68,7 @@ class Clerk(Provider):
 def offline_reply(debate: DebateState, turn: Turn) -> str:
     shape = debate.shape(turn)
     schema = json_schema(shape, schedule.shape_context(debate, turn)) if shape is not None else None
-    return _to_json(_skip_checks(evidence(debate, turn)), schema)
+    return _to_json(_skip_checks(citations_to_check(debate, turn)), schema)
 
 
 def _skip_checks(citations: list[dict[str, str]]) -> list[dict[str, Any]]:

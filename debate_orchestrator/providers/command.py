@@ -32,7 +32,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Perm
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import cancel_later, running_timeout
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
-from debate_orchestrator.util.redact import add_handed_over, redact
+from debate_orchestrator.util.redact import add_program_variables, redact
 
 GRACE_SECONDS = supervisor.GRACE_SECONDS
 """Seconds that a program, and what it left running, has to end after it was asked to."""
@@ -338,5 +338,5 @@ class ProgramRun(asyncio.SubprocessProtocol):
 def environment(permissions: Permissions = NO_PERMISSIONS) -> dict[str, str]:
     """The part of the environment that programs get."""
     variables = {name.strip() for name in os.environ.get(ENV_VARIABLE, "").split(",")} | {*permissions.command_env}
-    add_handed_over(variables)
+    add_program_variables(variables)
     return {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name) or name in variables}

@@ -7,7 +7,7 @@ from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, R
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.reply import RecordedOutcome, Reply
+from debate_orchestrator.core.reply import RecordedReading, Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
@@ -50,8 +50,8 @@ class Replay(Provider):
                 spec = self.name
                 if judged_digest is None and model_spec.is_stand_in(event.reply.spec):
                     spec = model_spec.stand_in(spec)  # its words are filler here too
-                outcome = _recorded_outcome(event, state, mirror)
-                reply = event.reply.model_copy(update={"spec": spec, "recorded_outcome": outcome})
+                reading = _recorded_reading(event, state, mirror)
+                reply = event.reply.model_copy(update={"spec": spec, "recorded_reading": reading})
                 earlier = recorded.setdefault(event.turn_id, [])
                 if isinstance(
                     event, Spoke | Declined
@@ -96,7 +96,7 @@ def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], Debat
     return events, state
 
 
-def _recorded_outcome(event: ReplyEvent, recorded: DebateState, mirror: Mirror) -> RecordedOutcome:
+def _recorded_reading(event: ReplyEvent, recorded: DebateState, mirror: Mirror) -> RecordedReading:
     """The recorded debate's treatment of a reply. Its codes are not known here, so ballots and reserved lines are not
     read a second time. A reply that it rejected stays rejected, even if the rules have changed since."""
     if isinstance(event, StructuredReplyGiven):
@@ -104,11 +104,11 @@ def _recorded_outcome(event: ReplyEvent, recorded: DebateState, mirror: Mirror) 
         shape = recorded.shape(turn)
         if turn.mirrored and shape is not None and recorded.mirror.order_only != mirror.order_only:
             data = mirror.structured_reply(shape, tally.in_original_names(recorded, shape, event))
-        return RecordedOutcome(data=data, changes=event.changes, short_words=event.short_words)
+        return RecordedReading(data=data, changes=event.changes, short_words=event.short_words)
     if isinstance(event, Rejected):
-        return RecordedOutcome(problems=event.problems)
+        return RecordedReading(problems=event.problems)
     declined = isinstance(event, Declined)
-    return RecordedOutcome(declined=declined, concedes=not declined and event.turn_id in recorded.conceding_turns)
+    return RecordedReading(declined=declined, concedes=not declined and event.turn_id in recorded.conceding_turns)
 
 
 def problem(spec: str) -> str | None:

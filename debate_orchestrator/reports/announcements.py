@@ -248,7 +248,7 @@ def _announce_votes(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 
 def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
-    votes, result = tally.votes(debate, n), tally.counted_result(debate, n)
+    votes, result = tally.votes(debate, n), tally.included_result(debate, n)
     if not votes:
         return
     if result is None:

@@ -236,7 +236,7 @@ def _sanitized(fields: Mapping[str, Any]) -> dict[str, Any]:
 def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     """The decision brief; None if there is none (yet) that counts."""
     decision_brief = rapporteur.decision_brief(debate)
-    if decision_brief is None or tally.is_uncounted(debate, decision_brief):
+    if decision_brief is None or tally.is_left_out(debate, decision_brief):
         return None
     fields = _sanitized(decision_brief.data)
     advice, verdict = fields["recommendation"], deciding_verdict(debate)
@@ -278,8 +278,8 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
 
 def _check_findings(debate: DebateState) -> Iterator[str]:
     """What the check of a decision brief found; a format may ask for it in other fields than `where` and `problem`."""
-    counted = [reply.data.get("findings") or () for reply in rapporteur.brief_replies(debate, counted=True)]
-    for finding in _sanitized({"findings": [*chain.from_iterable(counted)]})["findings"]:
+    findings = [reply.data.get("findings") or () for reply in rapporteur.advice_replies(debate)]
+    for finding in _sanitized({"findings": [*chain.from_iterable(findings)]})["findings"]:
         parts = [finding.get("where"), finding.get("problem")] if isinstance(finding, dict) else [finding]
         yield one_line(": ".join(part for part in parts if isinstance(part, str)))
 

@@ -339,7 +339,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         shape=shape,
         mirrored=turn.mirrored,
         counted=counted if is_vote else None,
-        left_out=is_dissent_record and tally.is_uncounted(debate, reply_event) if vote is None else vote.left_out,
+        left_out=is_dissent_record and tally.is_left_out(debate, reply_event) if vote is None else vote.left_out,
         parsed_ballot=parsed_ballot,
         words=entry.words if fields is None else _words(shape, fields),
         max_words=turn.phase.max_words,
@@ -373,7 +373,7 @@ def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
 def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> RoundReport:
     round_turns = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
     ballots = [turn for turn in round_turns if turn.judging and debate.shape(turn) is not None]
-    votes, result = tuple(tally.votes(debate, n)), tally.counted_result(debate, n)
+    votes, result = tuple(tally.votes(debate, n)), tally.included_result(debate, n)
     intervention_speeches = tuple(turns[turn.id] for turn in round_turns if turn.phase.triggered_by)
     quorum = debate.opened.settings.quorum
     return RoundReport(

@@ -53,12 +53,12 @@ def _info(kind: str, text: str) -> Note:
 def _weaknesses(debate: DebateState) -> Iterator[Note]:
     if rehearsed := rehearsal_sentence(debate):
         yield _warning("rehearsed", rehearsed)
-    if uncounted := [vote.judge for vote in tally.final_votes(debate) if vote.left_out]:
-        name = and_joined([*map(debate.format.name_of, uncounted)])
+    if left_out := [vote.judge for vote in tally.final_votes(debate) if vote.left_out]:
+        name = and_joined([*map(debate.format.name_of, left_out)])
         yield _warning("rehearsed", f"Not counted, since stand-ins cast them: the votes of {name}.")
-    if rounds := [str(n) for n in sorted(debate.judged_rounds) if tally.is_left_out(debate, n)]:
+    if rounds := [str(n) for n in sorted(debate.judged_rounds) if tally.is_round_left_out(debate, n)]:
         yield _warning("rehearsed", f"Not counted, since stand-ins alone judged: round {', '.join(rounds)}.")
-    for reply in rapporteur.brief_replies(debate, counted=False):
+    for reply in rapporteur.advice_replies(debate, left_out=True):
         title = debate.turns_reached[reply.turn_id].phase.title
         yield _warning("rehearsed", f"Not counted, since a stand-in wrote it: {title}.", reply.turn_id)
     for note in debate.notes:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED
 from debate_orchestrator.core.verdict import Vote, decided_votes, is_one_judge
-from debate_orchestrator.core.visible_text import Quote, quote_finding
+from debate_orchestrator.core.visible_text import Quote, quote_result
 from debate_orchestrator.reports import citations, decision_brief, provenance, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED, Citation, EvidenceReport
 from debate_orchestrator.reports.decision_brief import ConsiderationReport, DecisionBriefReport, IssueReport
@@ -193,7 +193,7 @@ def _write_structured(report: ReportModel, fields: FieldText, writer: Writer, tu
 
 def quote_results(quotes: Iterable[Quote]) -> list[Phrase]:
     """The results for the quotes of a speech, each once, in the report's words."""
-    return [phrase(f"{quote_finding(quote)}: ", quotation(quote.text)) for quote in dict.fromkeys(quotes)]
+    return [phrase(f"{quote_result(quote)}: ", quotation(quote.text)) for quote in dict.fromkeys(quotes)]
 
 
 def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Section]]:

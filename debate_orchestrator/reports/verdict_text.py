@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, OUTCOMES, TIE
+from debate_orchestrator.core.phases import CONSENSUS, NEITHER_SIDE, NO_DECISION, TIE
 from debate_orchestrator.core.positions import affirms, denies
 from debate_orchestrator.core.verdict import VerdictRemark, is_one_judge, leader
 from debate_orchestrator.reports import wording
@@ -156,7 +156,7 @@ def concession(report: ReportModel) -> Phrase:
 
 def _is_tie_of_votes(report: ReportModel, verdict: VerdictReport) -> bool:
     """Whether there is a tie since as many judges voted for one side as for the other."""
-    voted_for_sides = any(outcome not in OUTCOMES for outcome in verdict.vote_counts)
+    voted_for_sides = any(outcome not in NEITHER_SIDE for outcome in verdict.vote_counts)
     return verdict.winner == TIE and voted_for_sides and not report.judging.decided_by_swing
 
 

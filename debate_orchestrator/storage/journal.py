@@ -143,7 +143,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-class NewLine(NamedTuple):
+class LineToWrite(NamedTuple):
     """A line to write. While the disk is full it is kept in memory if it has a summary."""
 
     line: bytes
@@ -207,7 +207,7 @@ class JournalWriter:
         self.entries = []
         self.lost_summaries: list[str] = []
         """The results that could not be saved, in a few words each."""
-        self._waiting: list[NewLine] = []
+        self._waiting: list[LineToWrite] = []
         self._length = 0
         """Bytes of all lines, with those that wait for room."""
         self._turns_under_way: frozenset[str] = frozenset()
@@ -271,7 +271,7 @@ class JournalWriter:
         elif isinstance(event, ReplyEvent) and self._length + len(line) > maximum:
             reply = event.reply.without_pages()
             line, entry = make_line(event.model_copy(update={"reply": reply}), entry.at, self.entries)
-        new = NewLine(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else "")
+        new = LineToWrite(line, f"{_summary(event)} for {self._name}" if queue_if_disk_full else "")
         if self._length + len(line) > (maximum if isinstance(event, BriefSent) else MAX_FILE_SIZE):
             self._lose(new)
             what = "has no room for another reply" if isinstance(event, BriefSent) else "is full"
@@ -289,7 +289,7 @@ class JournalWriter:
             return self._turns_under_way | {event.turn_id}
         return self._turns_under_way - {event.turn_id} if isinstance(event, TurnEvent) else self._turns_under_way
 
-    def _append_line(self, new: NewLine) -> None:
+    def _append_line(self, new: LineToWrite) -> None:
         """Writes the next line, or keeps it. A journal that is kept elsewhere than in a file does it in another way."""
         try:
             self._write_waiting()
@@ -316,7 +316,7 @@ class JournalWriter:
         self._lines_written += 1
         self._is_empty = False
 
-    def _lose(self, line: NewLine) -> None:
+    def _lose(self, line: LineToWrite) -> None:
         """Names what is lost, unless it can be had again at no cost."""
         if line.summary:
             self.lost_summaries.append(line.summary)

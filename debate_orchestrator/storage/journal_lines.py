@@ -22,7 +22,7 @@ from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import INVALID_LINE
+from debate_orchestrator.core.values import NOT_ONE_LINE
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -107,8 +107,8 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
     try:
         return Entry(number, at, _parse_opened(body) if n == 1 else EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
-        mistake = _first_mistake(error)
-        if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {INVALID_LINE}:
+        mistake = _first_problem(error)
+        if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_ONE_LINE}:
             raise DamagedJournal(f"{where} holds a text that is not allowed in its place{mistake}.") from None
         opened = earlier[0].event.model_dump() if earlier else data
         version = opened.get("version") if isinstance(opened, dict) else None
@@ -154,13 +154,13 @@ def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def _first_mistake(error: Exception) -> str:
+def _first_problem(error: Exception) -> str:
     """The first thing that is wrong with an event, in brackets."""
     if not isinstance(error, ValidationError):
         return ""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(key) for key in first["loc"][1:])
-    expected = f"should be {first['msg']}" if first["type"] == INVALID_LINE else first["msg"]
+    expected = f"should be {first['msg']}" if first["type"] == NOT_ONE_LINE else first["msg"]
     return f" ({short_repr(': '.join(filter(None, (place, expected))), 200)})"
 
 

@@ -17,7 +17,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import Verdict, read_ballot
-from debate_orchestrator.core.visible_text import quote_findings, with_quotation_marks
+from debate_orchestrator.core.visible_text import quote_results, with_quotation_marks
 from debate_orchestrator.core.winner import deciding_verdict
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
@@ -91,7 +91,7 @@ class LiveView:
                 speech = self._speech(event.turn_id)
                 if debate.shape(speech.turn) is None:
                     visible = speech_rules.visible_speech(debate, speech.turn)
-                    notes, found = _notes(debate, speech.turn, event), quote_findings(visible.quotes)
+                    notes, found = _notes(debate, speech.turn, event), quote_results(visible.quotes)
                     speech.show_recorded(self._shown_text(speech.turn, visible.text), notes, found)
                 else:  # a structured reply was wanted, and declined
                     self._add_side_reply(speech.turn)
@@ -252,8 +252,8 @@ class LiveView:
         self._add_text(self._debate.format.heading_of(turn), JUDGE_STYLE)
         entry = transcript_entries.entry(self._debate, turn)
         self._add_text(self._shown_text(turn, entry.text), indent=INDENT)
-        for finding in quote_findings(entry.quotes):
-            self._add_text(finding, gap=False)
+        for line in quote_results(entry.quotes):
+            self._add_text(line, gap=False)
 
     def _shown_text(self, turn: Turn, text: str) -> str:
         """The visible part of a speech: not the words of a stand-in, and no tag of a quote that was looked up."""

@@ -30,7 +30,7 @@ from debate_orchestrator.prompting.person_turns import (
     human_seats,
     length_hint,
     part_name,
-    question_label,
+    question_name,
     reply_problems,
     short_form,
     side_meanings,
@@ -192,7 +192,7 @@ class TurnForm(Form):
         )
         note = "no round follows this one, so it is only in the report" if is_last_round else ""
         about = "; ".join(filter(None, (question.about, note)))
-        title = question_label(question, self.shape_context, self._person_turn.debate.format)
+        title = question_name(question, self.shape_context, self._person_turn.debate.format)
         takes_several = question.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
         rows = self._issues() if question.field.per_issue else rows
@@ -345,7 +345,7 @@ def _task_lines(person_turn: PersonTurn) -> Iterator[Line]:
     """The task and the length. Of the person's own ballots, which others at the terminal need not see, only the
     heading."""
     debate, turn, brief = person_turn.debate, person_turn.turn, person_turn.brief
-    for piece in task(debate, brief, short=debate.shape(turn) is None, form=_form(debate, turn)):
+    for piece in task(debate, brief, short=debate.shape(turn) is None, about_form=_form(debate, turn)):
         yield Line("")
         if isinstance(piece, Document):
             yield from [Line(f"({piece.heading}: F2 shows it)")] if piece.is_own_ballot else _document_lines(piece)

@@ -142,7 +142,7 @@ class DebateError(Exception):
 
 
 def reason(error: Exception) -> str:
-    """Why a format's request can't be met, in a line: an error's first problem, or its kind and message."""
+    """Why what a format asks for can't be done, in a line: an error's first problem, or its kind and message."""
     if isinstance(error, DamagedJournal) and isinstance(error.__cause__, Exception):
         error = error.__cause__  # there is no journal, and the user has to know what is wrong with the format
     if isinstance(error, DebateError):

@@ -80,9 +80,9 @@ def add_variables(keys: Iterable[str]) -> None:
         _redactor_of.cache_clear()
 
 
-def add_handed_over(names: Iterable[str]) -> None:
-    """Registers those environment variables of a program which are named like keys, and hold no path: the program may
-    print them."""
+def add_program_variables(names: Iterable[str]) -> None:
+    """Registers those of the environment variables given to a program which are named like keys, and hold no path: the
+    program may print them."""
     add_variables(
         name for name in names if _NAMED_LIKE_KEYS.search(name) and not _is_path(os.environ.get(name, "").strip())
     )

@@ -39,7 +39,7 @@ class Postponed(Exception):
     """The setup is complete, and the person wants to begin the debate another time."""
 
 
-def moves(environment: Mapping[str, str]) -> bool:
+def can_move_cursor(environment: Mapping[str, str]) -> bool:
     """Whether the terminal of that environment can move its cursor; one that can't is written line by line."""
     return environment.get("TERM", "").lower() not in _DUMB
 

@@ -12,7 +12,7 @@ from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
-from debate_orchestrator.core.visible_text import quote_findings, with_quotation_marks
+from debate_orchestrator.core.visible_text import quote_results, with_quotation_marks
 from debate_orchestrator.core.winner import why_no_winner
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
@@ -123,7 +123,7 @@ def _render_block(debate: DebateState, block: Block) -> str:
     turn, format = block.turn, debate.format
     reply_event = debate.replies[turn.id]
     entry = transcript_entries.entry(debate, turn)
-    values: dict[str, Any] = {"body": "", "scores": None, "fields": (), "findings": quote_findings(entry.quotes)}
+    values: dict[str, Any] = {"body": "", "scores": None, "fields": (), "quote_results": quote_results(entry.quotes)}
     if isinstance(reply_event, StructuredReplyGiven):
         values |= _structured(debate, turn, reply_event.data)
     else:
@@ -155,7 +155,7 @@ def article(debate: DebateState, entry: TranscriptEntry, heading: str, floor: Se
         "body": "" if entry.structured else html.speech(text),
         "lines": [_line(line) for line in text.split("\n")] if entry.structured else [],
         "floor": floor,
-        "findings": quote_findings(entry.quotes),
+        "quote_results": quote_results(entry.quotes),
     }
 
 

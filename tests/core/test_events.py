@@ -186,7 +186,7 @@ def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     assert costs_of(debate(asked.model_copy(update={"by_call": False}))) == Costs()
 
 
-@pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"problems": []}}])
+@pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_reading": {"problems": []}}])
 def test_what_only_the_reading_of_a_reply_needs_is_in_no_journal(field: dict[str, Any]) -> None:
     """A journal can't bring along the code of a reply, or what another debate made of it."""
     data = json.loads(speech_event(TURN).model_dump_json())

@@ -18,9 +18,9 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.private_text import PrivateFilter, public_text
-from debate_orchestrator.core.reply import RecordedOutcome
+from debate_orchestrator.core.reply import RecordedReading
 from debate_orchestrator.core.transcript_entries import entry
-from debate_orchestrator.prompting.briefs import evidence
+from debate_orchestrator.prompting.briefs import citations_to_check
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.terminal.display import SpeechView
@@ -202,7 +202,7 @@ def test_only_a_pair_that_begins_a_text_of_a_ballot_is_left_out(said: str, store
     assert isinstance(event, StructuredReplyGiven)
     assert event.data["justification"] == stored and event.reply.text == text
     assert ("private reasoning in the texts left out" in event.changes) == (said != stored)
-    recorded = event.reply.model_copy(update={"recorded_outcome": RecordedOutcome(data=event.data)})
+    recorded = event.reply.model_copy(update={"recorded_reading": RecordedReading(data=event.data)})
     again = parse_reply(debate, turn, recorded, None)
     assert isinstance(again, StructuredReplyGiven) and again.data == event.data
     assert " ".join(stored.split()) in " ".join(entry(apply(debate, event), turn).text.split())
@@ -220,7 +220,7 @@ def test_a_quote_is_shown_as_it_is_looked_up(quote: str) -> None:
     read = parse_reply(debate, turn, reply(json.dumps(said)), None)
     events = claim({turn.id: [read]}, until="1.check.clerk")
     debate, visible = fold(events), sanitize(quote)
-    assert evidence(debate, debate.due[0])[0]["quote"] == visible
+    assert citations_to_check(debate, debate.due[0])[0]["quote"] == visible
     assert " ".join(visible.split()) in " ".join(entry(debate, turn).text.split())
     [speech, _] = build_report(scripted_debates.entries(events)).rounds[0].speeches
     assert speech.fields and speech.fields["quote"] == visible

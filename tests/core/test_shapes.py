@@ -12,7 +12,7 @@ from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, beyond_limits, check
+from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, beyond_targets, check
 from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext, json_schema
 
 SHAPES = ADVERSARIAL.shapes
@@ -327,7 +327,7 @@ def test_what_is_left_out_unless() -> None:
 def test_a_text_may_be_half_as_long_again(words: int, problems: int) -> None:
     """A text is sent back for its length only beyond one and a half times the words that were asked for."""
     shape = {"why": Field(kind="text", target_words=10)}
-    assert len([*beyond_limits(shape, {"why": "word " * words})]) == problems
+    assert len([*beyond_targets(shape, {"why": "word " * words})]) == problems
 
 
 def test_a_form_names_every_blank() -> None:

@@ -26,7 +26,7 @@ from debate_orchestrator.engine.budget import (
 )
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
-from debate_orchestrator.storage.journal import JournalWriter, NewLine, now
+from debate_orchestrator.storage.journal import JournalWriter, LineToWrite, now
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import END_SECONDS, Database, fetch_rows
 from debate_orchestrator.tournament.rate_limits import wrap_called
@@ -122,7 +122,7 @@ class DatabaseJournal(JournalWriter):
         self._failure: LockedJournal | PermanentFailure | None = None
         """The reason that nothing more can be written."""
 
-    def _append_line(self, new: NewLine) -> None:
+    def _append_line(self, new: LineToWrite) -> None:
         if self._failure is not None:
             self._lose(new)
             raise self._failure
