@@ -34,10 +34,10 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     prompts = tmp_path / "prompts"
     shutil.copytree(resources.prompts(), prompts)
     monkeypatch.setattr(resources, "prompts", lambda: prompts)
-    for kept in (loader._shipped, rendering.shipped_sandbox):
+    for kept in (loader._shipped, resources.format_folder, rendering.shipped_sandbox):
         kept.cache_clear()
     yield prompts / "formats"
-    for kept in (loader._shipped, rendering.shipped_sandbox):
+    for kept in (loader._shipped, resources.format_folder, rendering.shipped_sandbox):
         kept.cache_clear()
 
 
