@@ -9,7 +9,7 @@ from scripted_debates import events as events_of
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.shape import Shape
-from debate_orchestrator.reports.reviews import VERSION, GatheredBallots, ReviewForm
+from debate_orchestrator.reports.reviewer_ballots import VERSION, GatheredBallots, ReviewForm
 from debate_orchestrator.storage.journal_lines import Entry
 
 DIGEST = "d" * 64

@@ -33,7 +33,7 @@ PLACES = {
         "web/pages.py",
         "web/public/visitor_limits.py",
         "web/public/views.py",
-        "web/reviewing.py",
+        "web/review_page.py",
         "web/seats.py",
         "web/tournaments.py",
     ),
@@ -51,7 +51,12 @@ PLACES = {
         "reports/markdown.py",
         "prompting/templates.py",
     ),
-    "markdown_it": ("engine/transcript_file.py", "reports/layout.py", "reports/markup.py", "reports/html/writer.py"),
+    "markdown_it": (
+        "engine/transcript_file.py",
+        "reports/markdown_parser.py",
+        "reports/safe_markdown.py",
+        "reports/html/writer.py",
+    ),
     "markupsafe": (
         *("reports/html/page.py", "reports/html/writer.py", "reports/markdown.py", "tournament/report.py"),
         "web/pages.py",

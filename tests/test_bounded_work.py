@@ -21,7 +21,7 @@ from debate_orchestrator.engine.name_comparison import comparable_name
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import json_object, replies
 from debate_orchestrator.prompting.reply_code import ReplyCode
-from debate_orchestrator.reports import markup
+from debate_orchestrator.reports import safe_markdown
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import escapes, sanitize, yaml
 from debate_orchestrator.util.errors import DebateError
@@ -56,8 +56,8 @@ def read_reserved_lines(text: str) -> None:
 
 MARKUP = ("![", "[a](", "- a\n", "a|b\n-|-\n", "\\")
 GROWS: dict[Callable[[str], object], tuple[str, ...]] = {
-    markup.quote_speech: MARKUP,
-    markup.inline_markdown: MARKUP,
+    safe_markdown.quote_speech: MARKUP,
+    safe_markdown.inline_markdown: MARKUP,
     writer.speech: MARKUP,
     writer.line: MARKUP,
     stream: (" ", "%", "\\", "&", "\\_", "a%41&amp;"),
@@ -85,7 +85,7 @@ def test_the_longest_reply_is_read_once() -> None:
     for piece in GROWS[read_reserved_lines]:
         read_reserved_lines(as_long(piece, 2 * replies.MAX_SIZE))
     filter_reasoning(as_long("<", 2 * replies.MAX_SIZE))
-    assert "\\" in markup.quote_speech("\\" * 400_000)
+    assert "\\" in safe_markdown.quote_speech("\\" * 400_000)
 
 
 def test_a_piece_of_a_stream_costs_the_same_however_many_keys_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,8 +163,8 @@ TRIED: dict[str, Callable[[str], object]] = {
         quotes=QuoteRules(tag="q", verified="v", unverified="u", min_words=1),
         context_texts=["a b"],
     ),
-    "markdown": markup.quote_speech,
-    "line": markup.inline_markdown,
+    "markdown": safe_markdown.quote_speech,
+    "line": safe_markdown.inline_markdown,
     "page": writer.speech,
     "transcript": lambda text: transcript_file.parse(f"# T\n\n### Ann (Pro)\n\n{text}\n\n### Bo (Con)\n\ny", "x"),
     "json": lambda text: transcript_file.parse(json.dumps([{"speaker": text, "side": text, "text": text}]), "x"),
@@ -201,8 +201,8 @@ def test_a_long_line_of_a_transcript_is_read_once() -> None:
 @pytest.mark.timeout(60)
 def test_a_long_run_of_brackets_is_read_once() -> None:
     """A line of opening brackets comes to its end. One with more than are parsed is shown as it was written."""
-    assert markup.inline_markdown("x" + "[" * 64_000 + "`a`") == "x" + r"\[" * 64_000 + r"\`a\`"
-    assert markup.inline_markdown("x" + "[" * 299 + " `a`") == "x" + r"\[" * 299 + " `a`"
+    assert safe_markdown.inline_markdown("x" + "[" * 64_000 + "`a`") == "x" + r"\[" * 64_000 + r"\`a\`"
+    assert safe_markdown.inline_markdown("x" + "[" * 299 + " `a`") == "x" + r"\[" * 299 + " `a`"
 
 
 @pytest.mark.timeout(60)

@@ -13,7 +13,7 @@ from persons import CTRL_C
 from reviewers import ballot_for, review_form
 from test_cli_converse import Person
 
-from debate_orchestrator.reports import review_files, reviews
+from debate_orchestrator.reports import ballot_filing, reviewer_ballots
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping, to_yaml
@@ -82,7 +82,7 @@ def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
     assert journal.read_bytes() == before
 
     second = debate("ballot", J, "--take", ballot(side="b"))
-    assert second.code == 2 and "a ballot that 'ada' has cast" in second.err
+    assert second.code == 2 and "a ballot that 'ada' has handed in" in second.err
     assert read_mapping("debate-report.ballots/ada.yaml")["after"] == "a"
 
 
@@ -91,13 +91,13 @@ def test_a_form_ends_no_review_that_has_begun(debate: Run, journal: Path, before
     """Where a review by the name on a form has begun, by the link or at a terminal, the form is refused and the draft
     stays, whatever the form says."""
     folder = "debate-report.ballots"
-    review = reviews.new_ballot(read(J).entries[-1].hash, "grace", "2026-02-04") | {"before": "undecided"}
-    assert review_files.begin_review(folder, review | {review_files.WAS_READ_FIELD: True})
+    review = reviewer_ballots.new_ballot(read(J).entries[-1].hash, "grace", "2026-02-04") | {"before": "undecided"}
+    assert ballot_filing.begin_review(folder, review | {ballot_filing.WAS_READ_FIELD: True})
     ran = debate("ballot", J, "--take", ballot("grace", before=before))
 
     assert ran.code == 2 and "a review by 'grace' has begun, and is not finished" in ran.err
     assert os.listdir(folder) == ["grace.draft.yaml"]
-    assert review_files.read_draft(folder, "grace", review["journal"])[review_files.WAS_READ_FIELD]
+    assert ballot_filing.read_draft(folder, "grace", review["journal"])[ballot_filing.WAS_READ_FIELD]
 
 
 def test_a_review_at_the_terminal_replaces_none_by_the_link(
@@ -105,14 +105,14 @@ def test_a_review_at_the_terminal_replaces_none_by_the_link(
 ) -> None:
     """A review that begins by the link after the same name was given at a terminal, but before its first answer,
     stays."""
-    folder, read_draft = "debate-report.ballots", review_files.read_draft
+    folder, read_draft = "debate-report.ballots", ballot_filing.read_draft
 
     def begin_meanwhile(*arguments: str) -> object:
         draft = read_draft(*arguments)
-        assert review_files.begin_review(folder, {"reviewer": "grace", "before": "b"})
+        assert ballot_filing.begin_review(folder, {"reviewer": "grace", "before": "b"})
         return draft
 
-    monkeypatch.setattr(review_files, "read_draft", begin_meanwhile)
+    monkeypatch.setattr(ballot_filing, "read_draft", begin_meanwhile)
     ran, _ = person("ballot", J, "--as", "grace", keys=KEYS)
 
     assert ran.code == 2 and "a review by 'grace' has begun, and is not finished" in ran.err
@@ -158,7 +158,7 @@ def test_at_a_terminal(person: Person, journal: Path) -> None:
     assert "Now you may see the verdict" not in shown
 
     ran, shown = person("ballot", J, "--as", "ada", keys=KEYS)
-    assert ran.code == 2 and "a ballot that 'ada' has cast" in ran.err
+    assert ran.code == 2 and "a ballot that 'ada' has handed in" in ran.err
     assert "which position do you hold" not in shown
 
     left, _ = person("ballot", J, "--as", "eve", keys=(*KEYS[:5], CTRL_C))

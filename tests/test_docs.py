@@ -25,7 +25,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import former_names
-from debate_orchestrator.reports import report_files, reviews
+from debate_orchestrator.reports import report_files, reviewer_ballots
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
@@ -280,5 +280,5 @@ def test_the_table_has_every_key() -> None:
 
     assert named == set(asked.shape)
 
-    assert f"at most {reviews.MAX_REASON_WORDS} words" in REVIEWING
-    assert f"the version of this form: {reviews.VERSION}" in REVIEWING
+    assert f"at most {reviewer_ballots.MAX_REASON_WORDS} words" in REVIEWING
+    assert f"the version of this form: {reviewer_ballots.VERSION}" in REVIEWING

@@ -12,7 +12,7 @@ from reviewers import adversarial_entries, ballot_for, review_form
 
 from debate_orchestrator.evidence import check
 from debate_orchestrator.host.turns_folder import TurnsFolder
-from debate_orchestrator.reports import review_files
+from debate_orchestrator.reports import ballot_filing
 from debate_orchestrator.setup import state as saving
 from debate_orchestrator.setup.state import SetupFile, SetupProgress, SetupState, with_answers
 from debate_orchestrator.storage import files
@@ -81,7 +81,7 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     attempts = {
         "turns": lambda: turns_folder.write_brief(turns_folder.turn_files("1.opening.a", "text"), "brief"),
         "evidence": lambda: check.save_page(Path("r.evidence"), b"page", "html"),
-        "ballots": lambda: review_files.file_ballot("r.ballots", ballot_for(case, "ada")),
+        "ballots": lambda: ballot_filing.file_ballot("r.ballots", ballot_for(case, "ada")),
         "drafts": lambda: Drafts("r.drafts").save_speech(_brief(), "My speech."),
     }
     with pytest.raises(BadFile, match="a symbolic link"):

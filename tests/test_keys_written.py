@@ -14,7 +14,7 @@ from journals import write_journal
 from small_tournaments import row, write_rows
 from web_visitor import visiting
 
-from debate_orchestrator.reports import review_files
+from debate_orchestrator.reports import ballot_filing
 from debate_orchestrator.storage.files import encoded, write_atomic, write_new
 from debate_orchestrator.tournament.spec_file import parse_spec
 from debate_orchestrator.util import redact
@@ -123,10 +123,10 @@ def test_a_draft_is_kept_as_typed(here: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("DEBATE_KEY_X", KEY)
     value = {"reviewer": f"Ann {KEY}", "reason": KEY}
 
-    assert review_files.begin_review("r.ballots", value)
-    draft = Path(review_files.save_draft("r.ballots", value))
+    assert ballot_filing.begin_review("r.ballots", value)
+    draft = Path(ballot_filing.save_draft("r.ballots", value))
     assert read_mapping(str(draft)) == value
-    ballot = review_files.file_ballot("r.ballots", value)
+    ballot = ballot_filing.file_ballot("r.ballots", value)
     assert read_mapping(ballot) == {"reviewer": "Ann [key]", "reason": "[key]"}
     assert [path.name for path in Path("r.ballots").iterdir()] == [Path(ballot).name] and not holds_key(ballot)
 
@@ -138,7 +138,7 @@ def test_a_draft_is_kept_as_typed(here: Path, monkeypatch: pytest.MonkeyPatch) -
         begun = list[bool | None]()
         for name in ("Bob", f"Bob {KEY}"):
             with suppress(BadFile):
-                begun.append(review_files.begin_review("r.ballots", value | {"reviewer": f"{name} {there}"}))
+                begun.append(ballot_filing.begin_review("r.ballots", value | {"reviewer": f"{name} {there}"}))
         assert begun == ([] if there else [True, True])
 
 

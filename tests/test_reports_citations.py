@@ -21,8 +21,8 @@ from debate_orchestrator.reports.citations import evidence as evidence_of
 from debate_orchestrator.reports.conflicts import conflicts_of_interest
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.markdown import MarkdownWriter
-from debate_orchestrator.reports.markup import link
 from debate_orchestrator.reports.rich_text import Span, address
+from debate_orchestrator.reports.safe_markdown import link
 
 
 def cited(script: object = None, **how: object) -> tuple[Citation, ...]:
@@ -179,11 +179,11 @@ def test_a_title_cannot_claim_another_host() -> None:
         assert link(f"https://{typed}/é", "GitHub") == f"[“GitHub”](https://{host}/%C3%A9) ({host})"
         (span,) = address(f"https://{typed}:80/é")
         assert span.text == f"https://{host}:80/é"
-        cited_page = (Span("GitHub", "cited", target=f"https://{typed}"),)
+        cited_page = (Span("GitHub", "page_title", target=f"https://{typed}"),)
         assert HtmlWriter({}).line(cited_page).endswith(f"</a> ({host})")
     for too_long in ("\u0456" * 64, f"g\u0456thub.com:{'0' * 300}443", "\u0456\ufe0f\ufe0e" * 22, "g%D1%96thub.com"):
         (span,) = address(f"https://{too_long}/é")
-        cited_page = (Span("GitHub", "cited", target=f"https://{too_long}"),)
+        cited_page = (Span("GitHub", "page_title", target=f"https://{too_long}"),)
         assert span.text.removesuffix("/é").isascii()
         assert {link(f"https://{too_long}/é", "GitHub"), str(HtmlWriter({}).line(cited_page))} == {"“GitHub”"}
 

@@ -21,16 +21,16 @@ from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import decision_brief, markdown, wording
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.reports.decision_brief import ConsiderationReport
+from debate_orchestrator.reports.decision_brief import ReasonReport
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 from debate_orchestrator.reports.parts import DisputedClaim
 from debate_orchestrator.reports.provenance import author_note
 from debate_orchestrator.reports.rich_text import plain_text
 from debate_orchestrator.reports.verdict_text import (
+    judges_reasons,
     open_claims,
     outcome,
-    reasons,
     remarks,
     score_bar,
     strength_sentences,
@@ -129,7 +129,7 @@ def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: st
 
 
 def test_a_brief_that_was_sent_back_says_so() -> None:
-    """Page one says that the check had the brief written again, and that the rest was not checked; what it found is
+    """Page one says that the brief was revised after the check, and that the rest was not checked; what it found is
     listed below the same sentence. A reason that held and is in dispute says both at once, below its number, and what
     the debate changed leads to the advice before it."""
     fault = {"kind": "unclear", "where": "why[2].consideration", "problem": "It's measured <i>nowhere</i>."}
@@ -146,7 +146,7 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
     cast = {"a": ("host",), "b": ("host",), "judge": ("host",), "rapporteur": ("host",)}
     model = adversarial(script, rounds=2, cast=cast, issues=True, brief=True)
     text, html = markdown.render(model), page.render(model)
-    outcome = "The check of the first draft found 1 problem, and the brief was written again."
+    outcome = "The check of the first draft found 1 problem, and the brief was revised."
     outcome += " What of them still stands was not checked."
     assert model.decision_brief and model.decision_brief.found_by_check == (
         f"Reason 2, consideration: {fault['problem']}",
@@ -174,7 +174,7 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
 
 def test_a_reason_says_that_its_claim_was_resolved_only_where_that_is_for_it() -> None:
     """Of a weakened reason the record does not say which way the claim was resolved: its side may have withdrawn it."""
-    reason = ConsiderationReport(consideration="It is so.", side="a", mark="weakened", turns=(), dissent_row=1)
+    reason = ReasonReport(consideration="It is so.", side="a", mark="weakened", turns=(), dissent_row=1)
     resolved = DisputedClaim(claim="It is so.", positions={}, status="resolved by consensus", turns=())
     held = reason.model_copy(update={"mark": "held"})
 
@@ -306,7 +306,7 @@ def test_a_strip_ends_with_what_it_measures() -> None:
 def test_every_judge_of_a_panel_gives_its_reason() -> None:
     """Each judge's own words are there whole, with the ballot that they are from."""
     model = earlier("rewrite-in-rust")
-    given = list(reasons(model))
+    given = list(judges_reasons(model))
 
     assert [(one.title, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
     assert given[0].text == (model.final_ballots[0].fields or {})["decided"]["b"]

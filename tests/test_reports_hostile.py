@@ -17,10 +17,10 @@ from hostile_texts import SAID
 from scripted_debates import FETCHED, Cast, check, checks, evidence, label, report_model
 from scripted_replies import final
 
-from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports import markdown, safe_markdown
 from debate_orchestrator.reports.html.page import render
-from debate_orchestrator.reports.markup import inline_markdown, quote_speech
 from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.safe_markdown import inline_markdown, quote_speech
 from debate_orchestrator.util.sanitize import sanitize
 
 JUDGED = "How It Was Judged"
@@ -48,7 +48,7 @@ def own_tables(model: ReportModel) -> list[list[list[str]]]:
     ]
     transcript = []
     for one in model.rounds:
-        said = [reading.tables(markup.quote_speech(speech.text or "")) for speech in one.speeches]
+        said = [reading.tables(safe_markdown.quote_speech(speech.text or "")) for speech in one.speeches]
         transcript += [*(table for held in said for table in held), ballot]
     summary = [["Round", "Researcher A Score", "Researcher B Score", "Winner"]]
     summary += [[str(n), "7", "6", "A"] for n in range(1, rounds + 1)]

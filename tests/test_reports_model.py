@@ -20,7 +20,7 @@ from debate_orchestrator.reports import json_report, markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report, summary_line
-from debate_orchestrator.reports.verdict_text import reasons
+from debate_orchestrator.reports.verdict_text import judges_reasons
 
 
 def test_the_summary_line() -> None:
@@ -186,7 +186,7 @@ def test_stand_ins_do_not_count_beside_a_real_judge() -> None:
         )
         assert [vote.absent for vote in report.votes] == 2 * [spec == STAND_IN for spec in judges]
         assert not report.why_no_winner and report.judging.means["a"]["argument_quality"] == 3
-        assert {reason.turn for reason in reasons(report)} <= {"final.verdict.judge-1"}
+        assert {reason.turn for reason in judges_reasons(report)} <= {"final.verdict.judge-1"}
         assert any("Not counted, since stand-ins cast them: the votes of Judge 2" in said for said in report.provenance)
         assert "**Judge 2** declared: A, not counted: a stand-in" in markdown.render(report)
         follow_ups = [text.rpartition("follow-up")[2].partition("</section>")[0] for text in (page.render(report),)]

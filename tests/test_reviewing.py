@@ -22,11 +22,11 @@ from scripted_debates import section
 from waiting import ended
 
 from debate_orchestrator.cli.ballot import form_text
-from debate_orchestrator.reports import markdown, review_files, reviews
+from debate_orchestrator.reports import ballot_filing, markdown, reviewer_ballots
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.reviewers import ReviewerReport
-from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, MAX_REASON_WORDS, review_texts
+from debate_orchestrator.reports.reviewer_agreement import ReviewerReport
+from debate_orchestrator.reports.reviewer_ballots import MAX_NAME_LENGTH, MAX_REASON_WORDS, review_texts
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
@@ -102,9 +102,9 @@ def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
 def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     """What is filed counts, by the name of its file; a draft does not."""
     folder = str(tmp_path / "r.ballots")
-    paths = [review_files.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
-    review_files.save_draft(folder, ballot_for(ASKED, "bob"))
-    found = reviews.gather_ballots(folder, MADE)
+    paths = [ballot_filing.file_ballot(folder, ballot_for(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
+    ballot_filing.save_draft(folder, ballot_for(ASKED, "bob"))
+    found = reviewer_ballots.gather_ballots(folder, MADE)
 
     assert paths[1] == f"{folder}/ada.yaml"
     assert [one.reviewer for one in found.counted] == ["ada", "Grace Hopper", "zoe"]
@@ -113,14 +113,14 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
 
 def test_every_bad_file_is_reported_whole(tmp_path: Path) -> None:
     """What is no YAML, no ballot, no file or unreadable is reported by file; the others count."""
-    review_files.file_ballot(str(tmp_path), ballot_for(ASKED, "ada"))
+    ballot_filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada"))
     (tmp_path / "b.yaml").write_text("a: [", encoding="utf-8")
     (tmp_path / "c.yaml").write_text("why: x\nwhy: y\n", encoding="utf-8")
     (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "e.yaml").mkdir()
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "f.yaml").write_text("ballot: 1\n", encoding="utf-8")
-    found = ended(lambda: reviews.gather_ballots(str(tmp_path), MADE))
+    found = ended(lambda: reviewer_ballots.gather_ballots(str(tmp_path), MADE))
 
     assert [one.reviewer for one in found.counted] == ["ada"]
     assert {one.partition(":")[0] for one in found.left_out} == {
@@ -133,36 +133,36 @@ def test_every_bad_file_is_reported_whole(tmp_path: Path) -> None:
 
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
-    review_files.save_draft(str(tmp_path), ballot_for(ASKED, "ada"))
-    review_files.save_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
-    assert review_files.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
-    path = Path(review_files.file_ballot(str(tmp_path), ballot_for(ASKED, "ada")))
+    ballot_filing.save_draft(str(tmp_path), ballot_for(ASKED, "ada"))
+    ballot_filing.save_draft(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
+    assert ballot_filing.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
+    path = Path(ballot_filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada")))
     before = path.read_bytes()
 
-    with pytest.raises(BadFile, match="a ballot that 'ada' has cast"):
-        review_files.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
+    with pytest.raises(BadFile, match="a ballot that 'ada' has handed in"):
+        ballot_filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", side="b"))
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
 
-    for same_name in map(reviews.normalized_name, ("𝗮𝗱𝗮", "aⓓa")):  # as reports write it
-        with pytest.raises(BadFile, match="has cast"):
-            review_files.take_ballot(str(tmp_path), ballot_for(ASKED, same_name))
-        assert not review_files.begin_draft(str(tmp_path), ballot_for(ASKED, same_name))
-    review_files.file_ballot(str(tmp_path), ballot_for(ASKED, reviews.normalized_name("𝗲𝘃𝗲")))
-    assert reviews.is_filed(str(tmp_path), reviews.normalized_name("eⓥe"), ASKED, MADE)
-    assert review_files.reviewer_names(str(tmp_path)) == [("ada", True), ("eve", True)]
+    for same_name in map(reviewer_ballots.normalized_name, ("𝗮𝗱𝗮", "aⓓa")):  # as reports write it
+        with pytest.raises(BadFile, match="has handed in"):
+            ballot_filing.take_ballot(str(tmp_path), ballot_for(ASKED, same_name))
+        assert not ballot_filing.begin_draft(str(tmp_path), ballot_for(ASKED, same_name))
+    ballot_filing.file_ballot(str(tmp_path), ballot_for(ASKED, reviewer_ballots.normalized_name("𝗲𝘃𝗲")))
+    assert reviewer_ballots.is_filed(str(tmp_path), reviewer_ballots.normalized_name("eⓥe"), ASKED, MADE)
+    assert ballot_filing.reviewers_begun(str(tmp_path)) == [("ada", True), ("eve", True)]
     brien = ("O'Brien", "O’Brien", 'O"Brien', "O´Brien", "O\u02bc\u0301Brien", "O\u0313\u0301Brien")
     for names in (brien, ("Zoë", "Zoë\ufe0f"), ("Bob ★", "Bob ☆")):
-        first, *others = map(reviews.normalized_name, names)
-        assert review_files.begin_draft(str(tmp_path), ballot_for(ASKED, first))
+        first, *others = map(reviewer_ballots.normalized_name, names)
+        assert ballot_filing.begin_draft(str(tmp_path), ballot_for(ASKED, first))
         for other in others:
             with pytest.raises(BadFile, match="has begun"):
-                review_files.take_ballot(str(tmp_path), ballot_for(ASKED, other))
-            assert not review_files.begin_draft(str(tmp_path), ballot_for(ASKED, other))
-        review_files.file_ballot(str(tmp_path), ballot_for(ASKED, first))
+                ballot_filing.take_ballot(str(tmp_path), ballot_for(ASKED, other))
+            assert not ballot_filing.begin_draft(str(tmp_path), ballot_for(ASKED, other))
+        ballot_filing.file_ballot(str(tmp_path), ballot_for(ASKED, first))
     earlier = tmp_path / "obrien-8ebd51f8.yaml"  # as it was named before its name was compared as reports write it
     earlier.write_text(to_yaml(ballot_for(ASKED, "O’Brien")), encoding="utf-8")
-    assert reviews.gather_ballots(str(tmp_path), MADE).left_out == ()
+    assert reviewer_ballots.gather_ballots(str(tmp_path), MADE).left_out == ()
 
 
 @pytest.mark.parametrize(
@@ -175,30 +175,30 @@ def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
 def test_a_ballot_is_small(tmp_path: Path, text: str, problem: str) -> None:
     """A file in a folder of ballots is read within the limits of a ballot, not within those of a whole setup."""
     (tmp_path / "ada.yaml").write_text(text, encoding="utf-8")
-    (said,) = reviews.gather_ballots(str(tmp_path), MADE).left_out
+    (said,) = reviewer_ballots.gather_ballots(str(tmp_path), MADE).left_out
 
     assert said.startswith("ada.yaml") and problem in said
-    assert not reviews.is_filed(str(tmp_path), "ada", ASKED, MADE)
-    assert review_files.reviewer_names(str(tmp_path)) == []
+    assert not reviewer_ballots.is_filed(str(tmp_path), "ada", ASKED, MADE)
+    assert ballot_filing.reviewers_begun(str(tmp_path)) == []
 
 
 def test_no_ballot_is_filed_that_could_not_be_read(tmp_path: Path) -> None:
     """A ballot that is too large to count is refused while its reviewer can still shorten it."""
     with pytest.raises(BadFile, match="too large; at most 64,000"):
-        review_files.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", why="x" * 64_000))
+        ballot_filing.file_ballot(str(tmp_path), ballot_for(ASKED, "ada", why="x" * 64_000))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_of_ballots_is_read_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ballots there are, only so many bytes of them are read, which is said."""
     for name in ("ada", "bob", "eve"):
-        review_files.file_ballot(str(tmp_path), ballot_for(ASKED, name))
-    monkeypatch.setattr(reviews, "MAX_FOLDER_SIZE", 2 * (tmp_path / "ada.yaml").stat().st_size)
-    found = reviews.gather_ballots(str(tmp_path), MADE)
+        ballot_filing.file_ballot(str(tmp_path), ballot_for(ASKED, name))
+    monkeypatch.setattr(reviewer_ballots, "MAX_FOLDER_SIZE", 2 * (tmp_path / "ada.yaml").stat().st_size)
+    found = reviewer_ballots.gather_ballots(str(tmp_path), MADE)
 
     assert [one.reviewer for one in found.counted] == ["ada", "bob"]
     assert found.left_out == (f"{tmp_path.name}: 3 ballots are too many; the first 2 are read.",)
-    assert review_files.reviewer_names(str(tmp_path)) == [("ada", True), ("bob", True)]
+    assert ballot_filing.reviewers_begun(str(tmp_path)) == [("ada", True), ("bob", True)]
 
 
 @pytest.mark.parametrize("changes", [{"reviewer": "grace"}, {"before": "b"}], ids=["another name", "another vote"])
@@ -209,25 +209,25 @@ def test_a_draft_that_is_not_of_the_ballot_stays(tmp_path: Path, changes: dict[s
     draft = tmp_path / "ada.draft.yaml"
     draft.write_text(to_yaml(ballot | changes), encoding="utf-8")
     with pytest.raises(BadFile, match="has begun, and is not finished"):
-        review_files.file_ballot(str(tmp_path), ballot)
+        ballot_filing.file_ballot(str(tmp_path), ballot)
 
     assert [path.name for path in tmp_path.iterdir()] == [draft.name]
     if "reviewer" in changes:
         with pytest.raises(BadFile, match="a review by 'grace' has begun"):
-            review_files.read_draft(str(tmp_path), "ada", DIGEST)
+            ballot_filing.read_draft(str(tmp_path), "ada", DIGEST)
 
 
 @given(st.sampled_from(NASTY) | texts | st.text() | AROUND_MARKS)
 def test_a_name_is_no_path(name: str) -> None:
     """Whatever a reviewer is called, the file lies in the folder, and its name is plain. Who signs with the name of
     another's files gets other files, and so replaces no draft. What is normalized once stays."""
-    stem = reviews.stem_of(normalized := reviews.normalized_name(name))
+    stem = reviewer_ballots.stem_of(normalized := reviewer_ballots.normalized_name(name))
 
     assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
     assert 0 < len(stem) <= 50
-    assert reviews.ballot_path("r.ballots", normalized) == f"r.ballots/{stem}.yaml"
-    assert (reviews.stem_of(reviews.NormalizedName(stem)) == stem) == (normalized == stem)
-    assert reviews.normalized_name(normalized) == normalized
+    assert reviewer_ballots.ballot_path("r.ballots", normalized) == f"r.ballots/{stem}.yaml"
+    assert (reviewer_ballots.stem_of(reviewer_ballots.NormalizedName(stem)) == stem) == (normalized == stem)
+    assert reviewer_ballots.normalized_name(normalized) == normalized
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -13,7 +13,7 @@ from reviewers import DIGEST, adversarial_entries, review_form
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.reports.reviews import ReviewForm, new_ballot, review_texts
+from debate_orchestrator.reports.reviewer_ballots import ReviewForm, new_ballot, review_texts
 from debate_orchestrator.terminal.asking import Quit
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name

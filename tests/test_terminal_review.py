@@ -11,7 +11,7 @@ from human_turns import Script
 from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, adversarial_entries, entries_of, review_form
 
-from debate_orchestrator.reports.reviews import ReviewForm, new_ballot, review_texts
+from debate_orchestrator.reports.reviewer_ballots import ReviewForm, new_ballot, review_texts
 from debate_orchestrator.terminal.asking import Quit
 from debate_orchestrator.terminal.form import ReviewBallotForm
 

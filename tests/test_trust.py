@@ -16,8 +16,8 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.engine import format_check, library
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import command
-from debate_orchestrator.reports.review_files import read_draft
-from debate_orchestrator.reports.reviews import gather_ballots
+from debate_orchestrator.reports.ballot_filing import read_draft
+from debate_orchestrator.reports.reviewer_ballots import gather_ballots
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import WANTS, Risk
 from debate_orchestrator.storage.journal import JournalWriter, read

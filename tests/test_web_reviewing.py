@@ -17,8 +17,8 @@ from debate_orchestrator import read_journal
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.reports import review_files
-from debate_orchestrator.reports.reviews import gather_ballots
+from debate_orchestrator.reports import ballot_filing
+from debate_orchestrator.reports.reviewer_ballots import gather_ballots
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web.guard import LinkedDebate
@@ -148,7 +148,7 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
     filed = begun(reviewer, link, "[key]")
     assert send(reviewer, filed, {"action": "file", **ANSWERS}).headers["location"] == filed
     with monkeypatch.context() as full:
-        full.setattr(review_files, "MAX_BY_LINK", 2)
+        full.setattr(ballot_filing, "MAX_BY_LINK", 2)
         must_be_alike(link, {**begin, "reviewer": "{}"})
     begun(reviewer, link, "[key]!")
 
@@ -163,7 +163,7 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
     assert send(reviewer, other, {"action": "file", **ANSWERS}).headers["location"] == other
     ballots = gather_ballots("debate-report.ballots", read_journal(JOURNAL).entries)
     assert (sorted(ballot.reviewer for ballot in ballots.counted), ballots.left_out) == (["[key]"] * 2 + ["[key]!"], ())
-    assert dict(review_files.reviewer_names("debate-report.ballots")) == {"ada": False, "[key]": True, "[key]!": True}
+    assert dict(ballot_filing.reviewers_begun("debate-report.ballots")) == {"ada": False, "[key]": True, "[key]!": True}
     assert not [path for path in Path("debate-report.ballots").iterdir() if "hunter" in path.name]
 
 
@@ -177,13 +177,13 @@ def test_forms_that_are_sent_twice(reviewer: Visitor, link: str, monkeypatch: py
     (page,) = pages
     assert "Your ballot, ada" in reviewer.text(page)
     assert send(reviewer, link, {**begin, "before": "b"}).status_code == 422
-    file_ballot = review_files.file_ballot
+    file_ballot = ballot_filing.file_ballot
 
     def file_twice(folder: str, ballot: dict[str, Any]) -> str:
         file_ballot(folder, ballot)
         return file_ballot(folder, ballot)
 
-    monkeypatch.setattr(review_files, "file_ballot", file_twice)
+    monkeypatch.setattr(ballot_filing, "file_ballot", file_twice)
     assert send(reviewer, page, {"action": "file", **ANSWERS}).headers["location"] == page
     with ThreadPoolExecutor(4) as clicks:
         answers = clicks.map(lambda _: send(reviewer, page, {"action": "file", **ANSWERS}), range(4))
@@ -276,15 +276,15 @@ def filled_in(page: str) -> dict[str, str]:
 
 def test_reviews_that_begin_at_the_same_time_keep_to_the_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two reviewers who ask for the last place together one gets it."""
-    write_new = review_files.write_new
+    write_new = ballot_filing.write_new
 
     def write_late(path: str, text: str, **named: Any) -> None:
-        monkeypatch.setattr(review_files, "write_new", write_new)
-        assert review_files.begin_review("ballots", {"reviewer": "bob"})
+        monkeypatch.setattr(ballot_filing, "write_new", write_new)
+        assert ballot_filing.begin_review("ballots", {"reviewer": "bob"})
         write_new(path, text, **named)
 
-    monkeypatch.setattr(review_files, "MAX_BY_LINK", 1)
-    monkeypatch.setattr(review_files, "write_new", write_late)
+    monkeypatch.setattr(ballot_filing, "MAX_BY_LINK", 1)
+    monkeypatch.setattr(ballot_filing, "write_new", write_late)
     with pytest.raises(BadFile, match="have begun, and no more may by this link"):
-        review_files.begin_review("ballots", {"reviewer": "ada"})
+        ballot_filing.begin_review("ballots", {"reviewer": "ada"})
     assert [path.name for path in Path("ballots").iterdir()] == ["bob.draft.yaml"]

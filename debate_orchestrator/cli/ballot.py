@@ -17,9 +17,9 @@ from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_outcome, print_status
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.shape import Field, Shape, json_schema
-from debate_orchestrator.reports import markdown, review_files, reviews
+from debate_orchestrator.reports import ballot_filing, markdown, reviewer_ballots
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
+from debate_orchestrator.reports.reviewer_ballots import ReviewedDebate, ReviewForm
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_reviewers(reviewed: ReviewedDebate) -> int:
     """Prints who has reviewed the debate, and nothing of what they wrote: the reader has yet to judge it."""
-    gathered = reviews.gather_ballots(reviewed.folder, reviewed.entries)
+    gathered = reviewer_ballots.gather_ballots(reviewed.folder, reviewed.entries)
     print_json(
         {
             "status": "open",
@@ -125,17 +125,19 @@ def _take_form(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     elif arguments.name and fields["reviewer"] != arguments.name:
         name_in_form = short_repr(fields["reviewer"])
         raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {name_in_form}.")
-    ballot = reviews.checked_ballot(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
-    path_filed = review_files.take_ballot(reviewed.folder, {**fields, "reviewer": ballot.reviewer})
+    ballot = reviewer_ballots.checked_ballot(fields, STDIN if piped else name_of(path), reviewed.form, reviewed.entries)
+    path_filed = ballot_filing.take_ballot(reviewed.folder, {**fields, "reviewer": ballot.reviewer})
     if ballot.seen:
-        print_status(reviews.review_texts().messages["seen"])
+        print_status(reviewer_ballots.review_texts().messages["seen"])
     for remark in reviewer_remarks(reviewed.form, ballot):
         print_status(remark)
     return _print_filed(arguments, reviewed, path_filed, ballot.reviewer)
 
 
 def _print_filed(arguments: argparse.Namespace, reviewed: ReviewedDebate, path: str, reviewer: str) -> int:
-    text = reviews.review_texts().messages["filed"].format(path=name_of(path), journal=shell_word(reviewed.path))
+    text = (
+        reviewer_ballots.review_texts().messages["filed"].format(path=name_of(path), journal=shell_word(reviewed.path))
+    )
     fields = {"status": "filed", "ballot": path, "reviewer": reviewer, "journal": reviewed.path}
     return print_outcome(arguments, fields, text)
 
@@ -147,33 +149,33 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     def save(fields: dict[str, Any]) -> None:
         nonlocal draft
         if not draft:
-            review_files.must_begin(reviewed.folder, fields)
-        draft = review_files.save_draft(reviewed.folder, fields)
+            ballot_filing.must_begin(reviewed.folder, fields)
+        draft = ballot_filing.save_draft(reviewed.folder, fields)
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
-        name = name or await ask_name(asker, reviews.review_texts())
-        if problem := reviews.name_problem(name, "--as"):
+        name = name or await ask_name(asker, reviewer_ballots.review_texts())
+        if problem := reviewer_ballots.name_problem(name, "--as"):
             raise BadSettings(problem)
-        name = normalized = reviews.normalized_name(name)
-        review_files.must_be_free(reviewed.folder, normalized)
-        saved_draft = review_files.read_draft(reviewed.folder, normalized, reviewed.head)
-        draft = reviews.draft_path(reviewed.folder, normalized) if saved_draft else ""
-        fields = saved_draft | reviews.new_ballot(reviewed.head, name, date.today().isoformat())
+        name = normalized = reviewer_ballots.normalized_name(name)
+        ballot_filing.must_be_free(reviewed.folder, normalized)
+        saved_draft = ballot_filing.read_draft(reviewed.folder, normalized, reviewed.head)
+        draft = reviewer_ballots.draft_path(reviewed.folder, normalized) if saved_draft else ""
+        fields = saved_draft | reviewer_ballots.new_ballot(reviewed.head, name, date.today().isoformat())
         show = partial(_show, asker, _text_for_review(reviewed))
-        return await ReviewBallotForm(asker, reviews.review_texts(), reviewed.form, fields, show, save).run()
+        return await ReviewBallotForm(asker, reviewer_ballots.review_texts(), reviewed.form, fields, show, save).run()
 
     try:
         with asker:
             fields = coroutines.run(ask())
     except (asking.Quit, KeyboardInterrupt, EOFError):
-        text = reviews.review_texts().messages["left" if draft else "left_empty"]
+        text = reviewer_ballots.review_texts().messages["left" if draft else "left_empty"]
         print_status(
             f"debate: {text.format(path=name_of(draft), journal=shell_word(reviewed.path), name=shell_word(name))}"
         )
         return 130
-    reviews.checked_ballot(fields, "the ballot", reviewed.form, reviewed.entries)
-    return _print_filed(arguments, reviewed, review_files.file_ballot(reviewed.folder, fields), name)
+    reviewer_ballots.checked_ballot(fields, "the ballot", reviewed.form, reviewed.entries)
+    return _print_filed(arguments, reviewed, ballot_filing.file_ballot(reviewed.folder, fields), name)
 
 
 def _show(asker: asking.Asker, text: str) -> None:
@@ -189,7 +191,12 @@ def _show(asker: asking.Asker, text: str) -> None:
 
 def form_text(form: ReviewForm, head: str, journal: str, day: str, reviewer: str = "") -> str:
     """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
-    fields: dict[str, Any] = {"ballot": reviews.VERSION, "journal": head, "reviewer": reviewer or None, "date": day}
+    fields: dict[str, Any] = {
+        "ballot": reviewer_ballots.VERSION,
+        "journal": head,
+        "reviewer": reviewer or None,
+        "date": day,
+    }
     fields |= {"seen": False, "before": None}
     rounds = {n: _fields(form, shape) for n, shape in form.rounds.items()}
     fields |= {"rounds": rounds} if rounds else {}
@@ -200,7 +207,7 @@ def form_text(form: ReviewForm, head: str, journal: str, day: str, reviewer: str
 
 def _notes(form: ReviewForm, journal: str) -> Iterator[str]:
     """The comment lines of the form: its debate, and the values that its fields may have."""
-    texts, format, setup = reviews.review_texts(), form.debate.format, form.debate.opened.settings
+    texts, format, setup = reviewer_ballots.review_texts(), form.debate.format, form.debate.opened.settings
     yield from (line.format(journal=shell_word(journal)) for line in texts.form)
     yield f"Topic: {setup.topic}"
     for side in form.sides:
@@ -211,14 +218,14 @@ def _notes(form: ReviewForm, journal: str) -> Iterator[str]:
     if form.has_scores:
         for name in form.shape_context.criteria:
             yield f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}"
-    options = _or([*form.sides, reviews.NO_POSITION])
+    options = _or([*form.sides, reviewer_ballots.NO_POSITION])
     yield f"reviewer: {texts.name_hint}"
     yield f"seen: {texts.seen_hint}"
     yield f"before: {texts.before_hint.format(positions=options)}"
     for name, field in {**next(iter(form.rounds.values()), {}), **form.final}.items():
         if field.kind != "scores":
             yield f"{name}: {hint(field, form)}"
-    yield f"why: {texts.why_hint.format(words=reviews.MAX_REASON_WORDS)}"
+    yield f"why: {texts.why_hint.format(words=reviewer_ballots.MAX_REASON_WORDS)}"
     yield f"after: {texts.after_hint.format(positions=options)}"
 
 

@@ -11,7 +11,7 @@ from debate_orchestrator.cli.journals import find_journal
 from debate_orchestrator.cli.output import next_step, print_json, print_result
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.reports import report_files, reviews, wording
+from debate_orchestrator.reports import report_files, reviewer_ballots, wording
 from debate_orchestrator.reports.provenance import rehearsal_sentence
 from debate_orchestrator.reports.report_files import Verification
 from debate_orchestrator.storage.journal import is_being_written, read
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_journal(arguments.journal)
     documents = report_files.read_reports(arguments.given or report_files.reports_beside(files.report))
     contents = read(arguments.journal)
-    ballots = reviews.read_ballots(files.ballots)
+    ballots = reviewer_ballots.read_ballots(files.ballots)
     verifications = [report_files.verify(path, data, contents.entries, ballots) for path, data in documents]
     debate = stored_state(arguments.journal, contents.events)
     facts = _facts(arguments.journal, contents, debate)

@@ -306,8 +306,8 @@ def flipped_votes(debate: DebateState) -> tuple[int, int]:
     """The number of votes that flipped on the mirrored debate, and of those that the same judge also cast on it. A
     pre-debate vote is on the positions alone, and is none of them."""
     before = {vote.turn_id for vote in pre_debate_votes(debate)}
-    pairs = [vote for vote in _all_votes(debate) if vote.is_pair and vote.turn_id not in before]
-    return sum(not vote.stable for vote in pairs), len(pairs)
+    cast_both_ways = [vote for vote in _all_votes(debate) if vote.is_cast_both_ways and vote.turn_id not in before]
+    return sum(not vote.stable for vote in cast_both_ways), len(cast_both_ways)
 
 
 def _all_votes(debate: DebateState) -> list[Vote]:

@@ -102,7 +102,7 @@ class Vote(FrozenModel):
         return self.left_out or self.is_incomplete
 
     @property
-    def is_pair(self) -> bool:
+    def is_cast_both_ways(self) -> bool:
         """Whether one judge cast a ballot on the debate as it was, and one on the mirrored debate. Those of two models,
         of which one replaced the other, do not show what swapping the sides does."""
         return self.shown_mirrored and not self.absent and is_one_judge(self)

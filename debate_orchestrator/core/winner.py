@@ -37,7 +37,7 @@ def why_no_winner(debate: DebateState) -> str:
 
 def stand_in_sides(debate: DebateState) -> list[str]:
     """The sides for which stand-ins alone spoke, or, of those that have not spoken, are to speak."""
-    speakers = {seat: (spec,) for seat, spec in specs_by_seat(debate).items()} | speakers_by_seat(debate)
+    speakers = {seat: (spec,) for seat, spec in specs_by_seat(debate).items()} | turn_takers_by_seat(debate)
     if (earlier := debate.opened.earlier_debate) is not None and not earlier.speakers_by_author:
         speakers |= {side: (*earlier.former_speakers.get(side, ()), spec) for side, spec in earlier.speakers.items()}
     return [side for side in arguing_sides(debate) if all(map(model_spec.is_stand_in, speakers.get(side, ("",))))]
@@ -62,7 +62,7 @@ def seats_of(role: str, specs: Sequence[str]) -> tuple[str, ...]:
     return judge_seats(len(specs)) if role == JUDGE else (role,)
 
 
-def speakers_by_seat(debate: DebateState) -> dict[str, tuple[str, ...]]:
+def turn_takers_by_seat(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Seat to the model specs that took its turns, in the order of their replies: one that got the seat back is there
     twice."""
     turns = {turn.id: turn for turn in schedule.turns_taken(debate)}

@@ -32,7 +32,7 @@ from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SE
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.core.visible_text import with_quotation_marks
-from debate_orchestrator.core.winner import deciding_verdict, speakers_by_seat, why_no_winner
+from debate_orchestrator.core.winner import deciding_verdict, turn_takers_by_seat, why_no_winner
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.start import new_opened, with_mirror_form
@@ -288,7 +288,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
 def _specs_by_side(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Side to the model specs that took its turns, in order; of a side without a turn, to what fills its seat. A side
     that is not cast is left out."""
-    specs = {**debate.cast, **speakers_by_seat(debate)}
+    specs = {**debate.cast, **turn_takers_by_seat(debate)}
     return {side: specs[side] for side in debate.format.sides if side in specs}
 
 

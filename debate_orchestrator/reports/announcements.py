@@ -204,7 +204,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 
 def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """The list of issues, or the recommendation of the final decision brief: checked, or written again."""
+    """The list of issues, or the recommendation of the final decision brief: checked, or revised."""
     reply = debate.structured_reply(turn.id)
     if reply is None:
         return
@@ -214,7 +214,7 @@ def _announce_rapporteur(debate: DebateState, turn: Turn) -> Iterator[Announceme
         yield from _announce_issues(debate, turn.id)
     if "findings" in reply.data:
         count = len(reply.data["findings"])
-        outcome = f"{plural(count, 'problem')} found; it is written again" if count else "no problem found"
+        outcome = f"{plural(count, 'problem')} found; the brief is revised" if count else "no problem found"
         if not count and (problems := rapporteur.decision_brief_problems(debate)):
             outcome += f"; the program found {plural(len(problems), 'problem')}"
         yield Announcement("check", f"Check of the decision brief: {outcome}.", turn_id=turn.id)

@@ -1,4 +1,4 @@
-"""The pages that the sides cite, with the clerk's findings and the judges' ratings of the sources."""
+"""The pages that the sides cite, with what the clerk found and the judges' ratings of the sources."""
 
 from __future__ import annotations
 
@@ -188,5 +188,5 @@ def cited_pages(pages: Sequence[FoundPage]) -> Phrase:
     if not quoted:
         return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
     others = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
-    links = join(", ", [(Span(page.title, "cited", target=page.url),) for page in quoted])
+    links = join(", ", [(Span(page.title, "page_title", target=page.url),) for page in quoted])
     return phrase("Pages cited from a search: ", links, f"{others}.")

@@ -23,13 +23,13 @@ from debate_orchestrator.reports import report_sections, wording
 from debate_orchestrator.reports.decision_brief import first_sentence
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.reviews import FINAL
+from debate_orchestrator.reports.reviewer_ballots import FINAL
 from debate_orchestrator.reports.rich_text import (
-    Passage,
     Phrase,
     PlainTable,
     Section,
-    escaped,
+    Subsection,
+    as_written,
     inline_markdown,
     phrase,
     plain_table,
@@ -114,29 +114,29 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
 
 def sections(comparison: Comparison) -> list[Section]:
     """The comparison as the sections of a report for people, without those that have nothing to say."""
-    passages = {
+    subsections = {
         "Recommendations": _table(comparison.recommendations),
         "Runs": _table(comparison.runs),
         "Verdicts": _table(comparison.verdicts),
         "Rounds": _table(comparison.rounds),
-        "Where They Differ": Passage(items=[*map(escaped, comparison.differences)]),
+        "Where They Differ": Subsection(items=[*map(as_written, comparison.differences)]),
         "Judges": _table(comparison.judges),
-        "Disputed Claims": Passage(items=_items(comparison.dissent)),
-        "Unresolved Questions": Passage(items=_items(comparison.questions)),
+        "Disputed Claims": Subsection(items=_items(comparison.dissent)),
+        "Unresolved Questions": Subsection(items=_items(comparison.questions)),
         "Calls and Cost": _table(comparison.costs),
     }
-    return [Section(title, (passage,)) for title, passage in passages.items() if not passage.is_empty]
+    return [Section(title, (subsection,)) for title, subsection in subsections.items() if not subsection.is_empty]
 
 
-def _table(table: PlainTable | None) -> Passage:
-    return Passage(table=table.phrases() if table else None)
+def _table(table: PlainTable | None) -> Subsection:
+    return Subsection(table=table.phrases() if table else None)
 
 
 def _items(claims: Sequence[ComparedClaim]) -> list[Phrase]:
     named = [
         (f"Run {claim.run}" + (f" ({claim.status})" if claim.status else "") + ":", claim.text) for claim in claims
     ]
-    items = [phrase(strong(escaped(run)), " ", inline_markdown(text)) for run, text in named]
+    items = [phrase(strong(as_written(run)), " ", inline_markdown(text)) for run, text in named]
     return items or [phrase("None on record from real judges.")]
 
 
@@ -215,9 +215,9 @@ def _rejudgings(runs: Sequence[ComparedDebate]) -> Iterator[str]:
 
 
 def indexes_of_judged(reports: Sequence[ReportModel]) -> list[int | None]:
-    """For each debate the index of the one that it says it judges again, whose journal has the line that it names: the
-    last one then, which others may follow now. It is None for a debate that is judged for the first time, and where no
-    debate among these has that line."""
+    """For each debate the index of the debate that it says it judges again. That debate is found by the journal line
+    that is named: it was the last one then, and others may have followed. None if a debate is judged for the first
+    time, or if no journal here has that line."""
     named_lines = [
         (earlier.speeches_digest, earlier.digest) if (earlier := report.earlier_debate) else () for report in reports
     ]
@@ -264,7 +264,7 @@ def _runs(runs: Sequence[ComparedDebate]) -> PlainTable:
             speakers = report.spoken_by
         by_letter = {run.side(side): name for side, name in speakers.items()}
         spoke = ", ".join(f"{report.seats.get(side, side)}: {name}" for side, name in sorted(by_letter.items()))
-        judges = ", ".join(report.judge_names)
+        judges = ", ".join(report.public_judge_models)
         rounds = f"{report.rounds_completed} / {report.rounds_asked}" if report.rounds_asked else ""
         title = report.format.title
         rows.append(
@@ -321,13 +321,13 @@ def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
 def _rounds(runs: Sequence[ComparedDebate]) -> PlainTable | None:
     """The result of each round in each run; None if no round was judged by itself."""
     numbers = sorted({round_report.number for run in runs for round_report in run.report.rounds})
-    rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
+    rows = [(str(n), *(_cell(run, run.round_result(n)) for run in runs)) for n in numbers]
     rows = [(n, *(cell or "-" for cell in cells)) for n, *cells in rows if any(cells)]
     return PlainTable(headers=("Round", *(f"Run {run.number}" for run in runs)), rows=tuple(rows)) if rows else None
 
 
-def _cell(run: ComparedDebate, parsed_ballot: ParsedBallot | None) -> str:
-    return wording.ballot_line(parsed_ballot, run.report.judging.scales) if parsed_ballot else ""
+def _cell(run: ComparedDebate, result: ParsedBallot | None) -> str:
+    return wording.ballot_line(result, run.report.judging.scales) if result else ""
 
 
 def _judges(runs: Sequence[ComparedDebate]) -> PlainTable | None:
@@ -375,20 +375,20 @@ class ComparedDebate(NamedTuple):
         """A text of this run, with its sides' names by the letters of the first run."""
         return text if self.mirror is None or self.names_stay else self.mirror.text(text)
 
-    def parsed_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
-        """The result of a vote, or of the votes on a round."""
+    def as_ballot(self, source: Vote | RoundResult, label: str | None) -> ParsedBallot:
+        """A vote, or the result of a round, in the form of a ballot, which `wording.ballot_line` puts into words."""
         scores = {self.side(side): score for side, score in source.scores.items()}
         ordered = dict(sorted(scores.items()))
         return ParsedBallot(
             winner=self.side(source.winner), scores=ordered, label=label, claim_score=source.claim_score
         )
 
-    def result(self, n: int) -> ParsedBallot | None:
-        """The result of a round; None if it was not judged by itself, or stand-ins left nothing to decide."""
+    def round_result(self, n: int) -> ParsedBallot | None:
+        """The same of a round's result; None if it was not judged by itself, or stand-ins left nothing to decide."""
         if self.report.why_no_winner:
             return None
         match = next((round_report for round_report in self.report.rounds if round_report.number == n), None)
-        return self.parsed_ballot(match.result, match.label) if match and match.result else None
+        return self.as_ballot(match.result, match.label) if match and match.result else None
 
     def votes_by_judge(self) -> dict[tuple[str, tuple[str, ...]], dict[int, ParsedBallot]]:
         """Judge's seat and the model specs that voted from it, to place to the vote, of those that are not absent and
@@ -401,7 +401,7 @@ class ComparedDebate(NamedTuple):
             for vote in votes:
                 if not (vote.absent or vote.by_stand_in):
                     judge = vote.judge, tuple(sorted(vote.cast_by))
-                    by_judge.setdefault(judge, {})[place] = self.parsed_ballot(vote, vote.label)
+                    by_judge.setdefault(judge, {})[place] = self.as_ballot(vote, vote.label)
         return by_judge
 
     def outcome(self, *, labelled: bool = True) -> str | None:
@@ -437,8 +437,8 @@ def differences(runs: Sequence[ComparedDebate]) -> Iterator[str]:
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)
     for n in sorted({round_report.number for run in same_topic for round_report in run.report.rounds}):
-        results = {run.number: parsed_ballot for run in same_topic if (parsed_ballot := run.result(n)) is not None}
-        winners = {run: named_by(parsed_ballot, labelled=labelled) for run, parsed_ballot in results.items()}
+        results = {run.number: result for run in same_topic if (result := run.round_result(n)) is not None}
+        winners = {run: named_by(result, labelled=labelled) for run, result in results.items()}
         if len(set(winners.values())) > 1:
             yield _by_winner(f"Round {n}", winners)
 

@@ -96,7 +96,7 @@ class CaseReport(Part):
     """Percent."""
 
 
-class ConsiderationReport(Part):
+class ReasonReport(Part):
     """A reason that carries the recommendation."""
 
     heading: str = ""
@@ -106,7 +106,7 @@ class ConsiderationReport(Part):
     side: str | None
     """The side that put it forward; null if it is the rapporteur's own."""
     mark: str
-    """Its fate in the debate: `held`, `granted`, `weakened`, `not challenged` or `not argued`."""
+    """How it fared in the debate: `held`, `granted`, `weakened`, `not challenged` or `not argued`."""
     turns: tuple[str, ...]
     """The turns that show it."""
     dissent_row: int | None
@@ -114,7 +114,7 @@ class ConsiderationReport(Part):
     unanswerable: bool = Field(default=False, exclude=True)
     """Whether the other side had no turn left in which it could answer it."""
     mark_problems: tuple[str, ...] = ()
-    """Problems if the record does not support the mark, a sentence each; empty if it does."""
+    """Problems if the debate does not support the mark, a sentence each; empty if it does."""
 
 
 class ObjectionReport(Part):
@@ -165,7 +165,7 @@ class DecisionBriefReport(Part):
     """In order of precedence; the last holds where none before it does."""
     weighing: str = ""
     """Why the reasons for it outweigh those against it; empty if the reasons say so themselves."""
-    why: tuple[ConsiderationReport, ...]
+    why: tuple[ReasonReport, ...]
     """The reasons that carry it, the weightiest first."""
     best_case_against: str
     """The strongest objection, as its ablest advocate would put it."""
@@ -185,12 +185,12 @@ class DecisionBriefReport(Part):
     advice: str | None
     """The turn of that advice, which was given before the debate; null if there is none."""
     problems: tuple[str, ...] = Field(serialization_alias="shortcomings")
-    """Statements of the brief against its own table or without support in the record."""
+    """Statements of the brief against its own table or without support in the debate."""
     unfixed_problems: tuple[str, ...] = Field(serialization_alias="unfixed_shortcomings")
     """Those of the problems for which it was sent back to the rapporteur."""
     found_by_check: tuple[str, ...] = Field(default=(), serialization_alias="faults")
     """The problems that its check found in its first version."""
-    rewritten: bool = False
+    revised: bool = False
     """Whether this version was written after the check."""
 
 
@@ -272,7 +272,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
         unfixed_problems=tuple(map(_in_words, rapporteur.unfixed_problems(debate))),
         found_by_check=tuple(_in_words(finding) for finding in _check_findings(debate)),
-        rewritten=debate.turns_reached[decision_brief.turn_id].phase.triggered_by == "findings",
+        revised=debate.turns_reached[decision_brief.turn_id].phase.triggered_by == "findings",
     )
 
 
@@ -291,14 +291,14 @@ def _objections(fields: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
     return tuple(ObjectionReport(**_row_fields(ObjectionReport, objection)) for objection in fields["objections"] or ())
 
 
-def _reason(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
+def _reason(debate: DebateState, row: Mapping[str, Any]) -> ReasonReport:
     """A reason, with those of its turns that are speeches: the others are not in the transcript."""
     speeches = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
     problems = tuple(rapporteur.mark_problems(debate, row))
     dissent_row = row.get("dissent_row") if rapporteur.dissent_rows(debate) else None
     values = {"turns": tuple(speeches), "dissent_row": dissent_row, "mark_problems": problems}
     values |= {"unanswerable": row["mark"] == rapporteur.NOT_CHALLENGED and not rapporteur.can_be_answered(debate, row)}
-    return ConsiderationReport(**_row_fields(ConsiderationReport, row) | values)
+    return ReasonReport(**_row_fields(ReasonReport, row) | values)
 
 
 def _row_fields(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
@@ -319,16 +319,16 @@ def _in_words(problem: str) -> str:
     return _PART_PATH.sub(name_part, problem)
 
 
-def mark_text(reason: ConsiderationReport, dissent: Sequence[DisputedClaim]) -> str:
-    """A reason's fate in the debate, as far as the record supports it, and what became of the row of the dissent record
+def mark_text(reason: ReasonReport, dissent: Sequence[DisputedClaim]) -> str:
+    """A reason's mark in words, as far as the debate supports it, and what became of the row of the dissent record
     about it: the beginning of a sentence."""
     if reason.mark_problems:
-        return "Not supported by the record"
+        return "Not supported by the debate"
     text = "no turn was left to answer it" if reason.unanswerable else MARK_TEXTS[reason.mark]
     number = reason.dissent_row or 0
     status = dissent[number - 1].status if 1 <= number <= len(dissent) else ""
     if status == RESOLVED and reason.mark not in ("held", "granted"):
-        status = ""  # the record does not say whether it was resolved for the reason, or against it
+        status = ""  # the dissent record does not say whether it was resolved for the reason, or against it
     row = f"; {'still in dispute' if status == UNRESOLVED else status} (C{number})" if status else ""
     return text.capitalize() + row
 
@@ -341,14 +341,14 @@ def check_sentences(decision_brief: DecisionBriefReport | None) -> Iterator[str]
         yield f"The program found {plural(len(decision_brief.problems), 'problem')} in this brief{again}."
     if decision_brief and decision_brief.found_by_check:
         found = plural(len(decision_brief.found_by_check), "problem")
-        draft = f"The check of the first draft found {found}, and the brief was written again."
+        draft = f"The check of the first draft found {found}, and the brief was revised."
         draft += " What of them still stands was not checked."
-        yield draft if decision_brief.rewritten else f"The check of this brief found {found}; it was not written again."
+        yield draft if decision_brief.revised else f"The check of this brief found {found}; it was not revised."
 
 
 def _held_mirrored(debate: DebateState) -> bool | None:
-    pairs = [vote for vote in tally.final_votes(debate) if vote.is_pair]
-    return all(vote.stable for vote in pairs) if pairs else None
+    cast_both_ways = [vote for vote in tally.final_votes(debate) if vote.is_cast_both_ways]
+    return all(vote.stable for vote in cast_both_ways) if cast_both_ways else None
 
 
 def _judges_for(debate: DebateState) -> tuple[int, int] | None:

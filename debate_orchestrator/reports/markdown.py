@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.visible_text import with_quotation_marks
-from debate_orchestrator.reports import compare, markup, report_sections, verdict_text, wording
+from debate_orchestrator.reports import compare, report_sections, safe_markdown, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
@@ -92,7 +92,7 @@ def html_text(text: str) -> Markup:
 
 def markdown_text(text: str) -> Markup:
     """The same as markdown."""
-    return Markup(markup.escape(text))
+    return Markup(safe_markdown.escape_part(text))
 
 
 def template_environment(
@@ -120,11 +120,11 @@ def template_environment(
 @cache
 def _environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
-        "quote_speech": lambda text: Markup(markup.quote_speech(text)),
-        "quote_line": lambda text: Markup(f"> {line}" if (line := markup.inline_markdown(text)) else ""),
-        "escaped": lambda text: Markup(markup.escaped(text)),
-        "inline_markdown": lambda text: Markup(markup.inline_markdown(text)),
-        "quoted": lambda text: Markup(markup.escaped(sanitize.quoted(sanitize.plain_letters(text)))),
+        "quote_speech": lambda text: Markup(safe_markdown.quote_speech(text)),
+        "quote_line": lambda text: Markup(f"> {line}" if (line := safe_markdown.inline_markdown(text)) else ""),
+        "escaped": lambda text: Markup(safe_markdown.escape_line(text)),
+        "inline_markdown": lambda text: Markup(safe_markdown.inline_markdown(text)),
+        "quoted": lambda text: Markup(safe_markdown.escape_line(sanitize.quoted(sanitize.plain_letters(text)))),
         "decimals": decimals,
         "winner": wording.winner_word,
         "score_line": wording.score_line,
@@ -148,7 +148,7 @@ def _link(report: ReportModel, turn: str, text: str = "") -> str:
     """A link to a turn: `round 1, opening A`, or this text."""
     round, name = report.turn_places[turn]
     text = text or (f"round {round}, {name}" if round else name)
-    return f"[{markup.escaped(text)}](#{_TURN}{turn})"
+    return f"[{safe_markdown.escape_line(text)}](#{_TURN}{turn})"
 
 
 _CONTENTS = "\0contents"
@@ -158,7 +158,7 @@ _CONTENTS = "\0contents"
 def _with_contents(text: str) -> str:
     """The report with links to its sections, on one line."""
     titles = [line.removeprefix("## ") for line in text.split("\n") if line.startswith("## ")]
-    return text.replace(_CONTENTS, " · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))
+    return text.replace(_CONTENTS, " · ".join(f"[{title}](#{safe_markdown.anchor(title, {})})" for title in titles))
 
 
 def _lead_to_headings(report: ReportModel, text: str) -> str:
@@ -166,10 +166,10 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
     that begins with `#` is a heading of the report, since speeches are quoted."""
     counts: dict[str, int] = {}
     titles = [line.lstrip("#").strip() for line in text.split("\n") if line.startswith("#")]
-    fragments = [markup.anchor(title, counts) for title in titles]
+    fragments = [safe_markdown.anchor(title, counts) for title in titles]
     turns, start = dict[str, str](), 0
     for turn in report.turns:
-        title = markup.inline_markdown(turn.heading)
+        title = safe_markdown.inline_markdown(turn.heading)
         if title in titles[start:]:
             start = titles.index(title, start) + 1
             turns[turn.id] = fragments[start - 1]
@@ -178,13 +178,14 @@ def _lead_to_headings(report: ReportModel, text: str) -> str:
 
 class MarkdownWriter:
     """The `rich_text.Writer` of markdown, for one report; `link` makes a turn's id a link to it, by a text if one is
-    given. `quotes` are the tags of what was looked up in the context files; quotation marks take their place."""
+    given. `checked_tags` are those of quotes that were looked up in the context files; quotation marks take their
+    place."""
 
-    def __init__(self, link: Callable[..., str], quotes: Sequence[str] = ()):
-        self._link, self._quotes = link, quotes
+    def __init__(self, link: Callable[..., str], checked_tags: Sequence[str] = ()):
+        self._link, self._checked_tags = link, checked_tags
 
     def speech(self, text: str) -> Markup:
-        return Markup(markup.quote_speech(with_quotation_marks(text, self._quotes)))
+        return Markup(safe_markdown.quote_speech(with_quotation_marks(text, self._checked_tags)))
 
     def line(self, phrase: Phrase, *, in_table: bool = False) -> Markup:
         """A phrase, for every place that takes phrases of its kinds."""
@@ -196,20 +197,20 @@ class MarkdownWriter:
 
     def _span(self, span: Span, *, in_table: bool) -> str:
         match span.kind:
-            case "escaped" | "issue":
-                return markup.escaped(with_quotation_marks(span.text, self._quotes))
+            case "as_written" | "issue":
+                return safe_markdown.escape_line(with_quotation_marks(span.text, self._checked_tags))
             case "inline_markdown":
-                return markup.inline_markdown(with_quotation_marks(span.text, self._quotes))
+                return safe_markdown.inline_markdown(with_quotation_marks(span.text, self._checked_tags))
             case "quoted":
-                plain = sanitize.plain_letters(with_quotation_marks(span.text, self._quotes))
-                return markup.escaped(sanitize.quoted(plain))
+                plain = sanitize.plain_letters(with_quotation_marks(span.text, self._checked_tags))
+                return safe_markdown.escape_line(sanitize.quoted(plain))
             case "turn":
                 return self._link(span.target, span.text) if span.target else self._link(span.text)
             case "address":
-                return markup.address(span.text)
-            case "cited":
-                return markup.link(span.target, span.text)
-        text = markup.escape(span.text)  # outside of a table a bar is a bar
+                return safe_markdown.address(span.text)
+            case "page_title":
+                return safe_markdown.link(span.target, span.text)
+        text = safe_markdown.escape_part(span.text)  # outside of a table a bar is a bar
         return text if in_table else text.replace(r"\|", "|")
 
     def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> Markup:
@@ -223,7 +224,7 @@ class MarkdownWriter:
         return Markup("\n\n".join(map(self._part, parts)))
 
     def _part(self, part: FieldPart) -> str:
-        title = f"**{markup.escaped(part.title)}:**" if part.title else ""
+        title = f"**{safe_markdown.escape_line(part.title)}:**" if part.title else ""
         if part.kind == "line":
             return f"{title} {self.line(part.phrase)}"
         words = self.speech(part.text) if part.kind == "speech" else f"> {self.line(part.phrase)}"
@@ -231,16 +232,16 @@ class MarkdownWriter:
             words = "\n".join(f"> - {self.line(item)}" for item in part.items)
         return f"{title}\n\n{words}" if title else words
 
-    def passages(self, section: Section) -> Markup:
+    def subsections(self, section: Section) -> Markup:
         blocks: list[str] = []
-        for passage in section.passages:
-            title = f"**{markup.escaped(passage.title)}:**" if passage.title else ""
-            sentences = [*map(self.line, passage.sentences)]
-            if title and sentences and not (passage.table or passage.items):
+        for subsection in section.subsections:
+            title = f"**{safe_markdown.escape_line(subsection.title)}:**" if subsection.title else ""
+            sentences = [*map(self.line, subsection.sentences)]
+            if title and sentences and not (subsection.table or subsection.items):
                 title, sentences[0] = "", Markup(f"{title} {sentences[0]}")
             blocks += [title] if title else []
-            blocks += [self.table(passage.table)] if passage.table else []
-            blocks += [self.items(passage.items, numbered=passage.is_numbered)] if passage.items else []
+            blocks += [self.table(subsection.table)] if subsection.table else []
+            blocks += [self.items(subsection.items, numbered=subsection.is_numbered)] if subsection.items else []
             blocks += sentences
         return Markup("\n\n".join(blocks))
 
@@ -251,7 +252,7 @@ class MarkdownWriter:
     def field_items(self, parts: Iterable[FieldPart]) -> list[Markup]:
         lines = []
         for part in parts:
-            title = f"- **{markup.escaped(part.title)}:**"
+            title = f"- **{safe_markdown.escape_line(part.title)}:**"
             if part.kind == "list":
                 lines += [title, *(f"  - {self.line(item)}" for item in part.items)]
             else:

@@ -55,12 +55,12 @@ from debate_orchestrator.reports.provenance import (
     earlier_debate_report,
     first_speaker,
     last_specs_by_role,
-    names_by_seat,
     provenance_notes,
+    public_models_by_seat,
     run_report,
 )
-from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
-from debate_orchestrator.reports.reviews import GatheredBallots, gather_ballots
+from debate_orchestrator.reports.reviewer_agreement import ReviewerReport, reviewer_report
+from debate_orchestrator.reports.reviewer_ballots import GatheredBallots, gather_ballots
 from debate_orchestrator.storage.journal_lines import Entry, as_damaged_journal
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import sanitize
@@ -151,8 +151,8 @@ class ReportModel(Part):
     """The side that spoke before the other; null if both spoke at once, or one alone did."""
     spoken_by: dict[str, str] = Field(exclude=True)
     """Side to the models that took its turns, as far as that is shown."""
-    judge_names: tuple[str, ...] = Field(default=(), exclude=True)
-    """The judges as reports name them."""
+    public_judge_models: tuple[str, ...] = Field(default=(), exclude=True)
+    """The models in the judges' seats, as reports name them: those that took a seat's turns, in order."""
     judge_specs: tuple[str, ...] = Field(default=(), exclude=True)
     shown_verdict: VerdictReport | None = Field(default=None, exclude=True)
     """The verdict; where stand-ins left none, what its place on a page is filled with."""
@@ -185,10 +185,11 @@ class ReportModel(Part):
         return not any(self.rules.seats[side].label for side in self.rules.sides)
 
     @property
-    def no_decision(self) -> str:
-        """The sentence in place of the recommendation of a debate that is filler."""
+    def filler_headline(self) -> str:
+        """The headline of a debate that is filler: why it has no recommendation, or without a brief no decision."""
         in_whole = self.run.rehearsed and not self.run.rehearsed_in_part
-        return f"No decision: {'this is a rehearsal' if in_whole else self.why_no_winner}."
+        what = "decision" if self.shown_decision_brief is None else "recommendation"
+        return f"No {what}: {'this is a rehearsal' if in_whole else self.why_no_winner}."
 
     @property
     def mirrored_note(self) -> str:
@@ -292,7 +293,7 @@ def _round_numbers(debate: DebateState) -> list[int]:
 
 def _setup(debate: DebateState) -> dict[str, Any]:
     format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
-    speaker_names = names_by_seat(debate)
+    models_by_seat = public_models_by_seat(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in format.seats and RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, is_taken in others if is_taken))
     return {
@@ -307,8 +308,8 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "rounds_asked": settings.rounds if format.round else 0,
         "arguing_sides": arguing,
         "spoke_first": first_speaker(debate),
-        "spoken_by": {side: speaker_names[side] for side in arguing if side in speaker_names},
-        "judge_names": tuple(speaker_names[judge] for judge in debate.judges),
+        "spoken_by": {side: models_by_seat[side] for side in arguing if side in models_by_seat},
+        "public_judge_models": tuple(models_by_seat[judge] for judge in debate.judges),
         "context_files": tuple(ContextFileReport(name=file.name, text=file.text) for file in debate.opened.context),
         "conceded": tally.conceding_side(debate),
         "judge_specs": last_specs_by_role(debate).get(JUDGE, ()),

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import RoundResult
-from debate_orchestrator.reports.markup import escaped
+from debate_orchestrator.reports.safe_markdown import escape_line
 from debate_orchestrator.util.numbers import wilson_interval
 
 _COLUMNS = ("probe", "cases", "fell for it", "no ballot", "rate (95 % interval)", "mean shift")
@@ -129,7 +129,7 @@ def markdown(card: Data) -> str:
     for judge in card["judges"]:
         lines += [
             "",
-            f"## {escaped(judge['judge'])}",
+            f"## {escape_line(judge['judge'])}",
             "",
             *_judge_table(card, judge),
             f"Journals: `{judge['folder']}/`.",
@@ -174,7 +174,7 @@ def _fall(card: Data, case: Data) -> str:
     title = next(probe["title"] for probe in card["probes"] if probe["name"] == case["probe"])
     side = f", side {case['side'].upper()}" if case["side"] else ""
     original, changed = map(ballot_text, case["scores"], case["winners"])
-    where = f"{title}, {escaped(card['debates'][case['debate']])}{side}, repeat {case['repeat']}"
+    where = f"{title}, {escape_line(card['debates'][case['debate']])}{side}, repeat {case['repeat']}"
     return f"- {where}: original {original}; changed {changed}"
 
 

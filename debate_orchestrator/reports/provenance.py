@@ -1,5 +1,4 @@
-"""The provenance of a debate: the notes of every report, how it was run, which judges share a model or a
-vendor with a side, and what the calls cost."""
+"""The provenance of a debate: the notes of every report, who took the seats, and the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from debate_orchestrator.core.events import EarlierDebate, Spoke
 from debate_orchestrator.core.phases import CLERK, CONSENSUS, DECISION_BRIEF, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.winner import arguing_sides, seats_of, speakers_by_seat, specs_by_seat
+from debate_orchestrator.core.winner import arguing_sides, seats_of, specs_by_seat, turn_takers_by_seat
 from debate_orchestrator.reports import citations, wording
 from debate_orchestrator.reports.parts import (
     EarlierDebateReport,
@@ -76,8 +75,8 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     yield from degradations(debate)
     conceder, last = tally.conceding_side(debate), max(debate.judged_rounds, default=0)
     if conceder and not (debate.conceding_turns or tally.deciding_conceders(debate)):
-        held = f"where its judges held {debate.format.name_of(conceder)} to have given up"
-        yield _info("concession", f"The debate ended after round {last}, {held}.")
+        why = f"where its judges held {debate.format.name_of(conceder)} to have given up"
+        yield _info("concession", f"The debate ended after round {last}, {why}.")
     if ended := wording.ended_without_new_ground(debate):
         yield _info("no new ground", ended)
     yield from (_info("floor", text) for text in wording.user_event_sentences(debate))
@@ -265,12 +264,12 @@ def is_whole_rehearsal(debate: DebateState) -> bool:
 
 def _occupants(debate: DebateState) -> dict[str, tuple[str, ...]]:
     """Seat to the model specs that took its turns, and the one that is to take those that are left, if any is."""
-    spoke, roles_left = speakers_by_seat(debate), schedule.seats_left(debate)
-    unknown = {turn.seat for turn in schedule.turns_taken(debate)} - set(spoke)
+    taken_by, roles_left = turn_takers_by_seat(debate), schedule.seats_left(debate)
+    unknown = {turn.seat for turn in schedule.turns_taken(debate)} - set(taken_by)
     occupants = dict[str, tuple[str, ...]]()
     for seat, spec in specs_by_seat(debate).items():
         is_left = (JUDGE if seat in debate.judges else seat) in roles_left
-        specs = (*spoke.get(seat, ()), *([spec] if is_left or seat in unknown else []))
+        specs = (*taken_by.get(seat, ()), *([spec] if is_left or seat in unknown else []))
         occupants |= {seat: tuple(dict.fromkeys(specs))} if specs else {}
     return occupants
 
@@ -292,30 +291,30 @@ def last_specs_by_role(debate: DebateState) -> dict[str, tuple[str, ...]]:
     }
 
 
-def names_by_seat(debate: DebateState) -> dict[str, str]:
+def public_models_by_seat(debate: DebateState) -> dict[str, str]:
     """Seat to the models that took its turns, in order, or to the one that is to take them, as reports show them."""
-    spoke, names = speakers_by_seat(debate), public_names_of(debate)
+    taken_by, names = turn_takers_by_seat(debate), public_names_of(debate)
     return {
-        seat: ", then ".join(names[shown] for shown in spoke.get(seat, (spec,)))
+        seat: ", then ".join(names[shown] for shown in taken_by.get(seat, (spec,)))
         for seat, spec in specs_by_seat(debate).items()
     }
 
 
 def public_names_of(debate: DebateState) -> dict[str, str]:
     """The specs of a debate, in the order of its seats and of their replies, to names that tell programs apart."""
-    spoke = speakers_by_seat(debate)
-    by_seat = ((*spoke.get(seat, ()), spec) for seat, spec in specs_by_seat(debate).items())
-    return model_spec.public_names(chain(*by_seat, *spoke.values(), *debate.cast.values()))
+    taken_by = turn_takers_by_seat(debate)
+    by_seat = ((*taken_by.get(seat, ()), spec) for seat, spec in specs_by_seat(debate).items())
+    return model_spec.public_names(chain(*by_seat, *taken_by.values(), *debate.cast.values()))
 
 
 def _reassignments(debate: DebateState) -> Iterator[str]:
-    """The seats that were given to another, in the order in which they spoke first."""
+    """The seats that were given to another, in the order in which they took a turn first."""
     cast, public_names, is_judged_again = (
         specs_by_seat(debate),
         public_names_of(debate),
         debate.opened.earlier_debate is not None,
     )
-    for seat, specs in speakers_by_seat(debate).items():
+    for seat, specs in turn_takers_by_seat(debate).items():
         if is_judged_again and seat in debate.format.sides:
             continue  # the speeches are those on record
         names, spec = [public_names[name] for name in specs], cast.get(seat, specs[-1])
@@ -327,7 +326,7 @@ def _reassignments(debate: DebateState) -> Iterator[str]:
 
 
 def _cast(debate: DebateState) -> str:
-    """The occupants of the seats. The clerk is named with the findings."""
+    """The occupants of the seats. The clerk is named with what it found."""
     shown = {role: ", ".join(specs) for role, specs in _public_cast(debate).items()}
     if debate.opened.earlier_debate is not None:
         return f"Judge: {shown[JUDGE]}; the speeches are those on record."
@@ -355,12 +354,12 @@ class RunReport(Part):
 
     kind: RunKind
     """`called`: models and programs were asked; `host`: replies came as files, from an agent host or by hand; `people`:
-    people took the turns; `replayed`: a recording spoke; `rehearsed`: stand-ins did, and no model was called; `mixed`:
+    people took the turns; `replayed`: a recording did; `rehearsed`: stand-ins did, and no model was called; `mixed`:
     more than one of these. Of a debate that is judged again, it tells of the judges alone."""
     rehearsed: bool
-    """Whether stand-ins spoke at all."""
+    """Whether stand-ins took any turn."""
     rehearsed_in_part: bool = Field(default=False, exclude=True)
-    """Whether people, models or programs spoke beside them."""
+    """Whether people, models or programs took turns too."""
     one_agent: bool = Field(default=False, exclude=True)
     """Whether it is on record that one agent took every turn."""
     cast: dict[str, tuple[str, ...]]
@@ -466,7 +465,7 @@ _KINDS: dict[model_spec.OccupantKind, RunKind] = {
 
 
 def _kind(debate: DebateState) -> RunKind:
-    """The common kind of all who have spoken or are to speak, but for clerks and speakers of an earlier debate."""
+    """The common kind of all who took or are to take turns, but for clerks and speakers of an earlier debate."""
     is_judged_again = debate.opened.earlier_debate is not None
     occupants = _occupants(debate).items()
     counted = [specs for seat, specs in occupants if (seat in debate.judges if is_judged_again else seat != CLERK)]

@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 
 from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.reviews import NO_BALLOTS, BallotFolder
+from debate_orchestrator.reports.reviewer_ballots import NO_BALLOTS, BallotFolder
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal_lines import Entry, stated_hash
 from debate_orchestrator.util.data import name_of, read_regular

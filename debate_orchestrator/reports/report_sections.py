@@ -1,4 +1,4 @@
-"""The other sections of a report as tables and sentences: how it was judged, the evidence, calls and cost."""
+"""The values that templates of reports get, and sections in words: how it was judged, the evidence, calls and cost."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any, Literal
 from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED
 from debate_orchestrator.core.verdict import Vote, decided_votes, is_one_judge
 from debate_orchestrator.core.visible_text import Quote, quote_result
-from debate_orchestrator.reports import citations, decision_brief, provenance, reviewers, verdict_text, wording
+from debate_orchestrator.reports import citations, decision_brief, provenance, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED, Citation, EvidenceReport
-from debate_orchestrator.reports.decision_brief import ConsiderationReport, DecisionBriefReport, IssueReport
+from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssueReport, ReasonReport
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import CostRow, CostsReport, TurnReport
-from debate_orchestrator.reports.reviewers import NOTE, ReviewerReport
+from debate_orchestrator.reports.reviewer_agreement import NOTE, ReviewerReport, disagreement
 from debate_orchestrator.reports.rich_text import (
     FieldPart,
     FieldText,
-    Passage,
     Phrase,
     PhraseTable,
     Section,
+    Subsection,
     Writer,
     address,
+    as_written,
     cite,
-    escaped,
     inline_markdown,
     join,
     name_or_quotation,
@@ -45,11 +45,12 @@ from debate_orchestrator.util.sanitize import quoted, sanitize
 _MAX_FILE_LENGTH = 8_000
 """Characters of a context file that a report shows."""
 BEFORE, AFTER = "Before round 1", "After the last round"
+_LATE = " (dated later than the topic)"
 _FIELDS_WITH_OWN_PLACE = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "faults"}
 _FIELDS_WITH_OWN_PLACE |= {"unsupported_claims", "convergence", "conceded", "label", "score", "probability"}
 """Fields of a ballot that have their own place on it, or, as `faults`, in a section of their own."""
-_SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
-_SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
+_FINAL_WITH_OWN_PLACE = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength"}
+_FINAL_WITH_OWN_PLACE |= {"faults", "label", "score", "probability", "unresolved_questions", "follow_up"}
 """The same of a final ballot."""
 
 
@@ -72,7 +73,7 @@ def template_values(report: ReportModel, writer: Writer) -> dict[str, Any]:
             ]
         ),
         "other_final_fields": lambda turn: writer.field_items(
-            fields.item_parts(turn.shape, turn.fields, _SHOWN_LAST | rated)
+            fields.item_parts(turn.shape, turn.fields, _FINAL_WITH_OWN_PLACE | rated)
         ),
         "points_table": partial(_points_table, report),
         "ballot_text": partial(_ballot_text, report),
@@ -94,7 +95,7 @@ def _decision_values(report: ReportModel, fields: FieldText, writer: Writer) -> 
         "heading": decision_brief.heading,
         "outcome": verdict_text.outcome(report),
         "strength": list(verdict_text.strength_sentences(report)),
-        "reasons": list(verdict_text.reasons(report)),
+        "judges_reasons": list(verdict_text.judges_reasons(report)),
         "turn_links": lambda turns: writer.line(turn_links(turns, report.turn_places)),
         "open_claims": shown_claims,
         "more_claims": more_claims,
@@ -102,7 +103,7 @@ def _decision_values(report: ReportModel, fields: FieldText, writer: Writer) -> 
         "argued_better": verdict_text.who_argued_better(report),
         "remarks": verdict_text.remarks(report),
         "strength_rule": verdict_text.strength_rule(report),
-        "reviewers_differ": reviewers.disagreement(report.reviewers),
+        "reviewers_differ": disagreement(report.reviewers),
         "sections": dict(_sections(report, fields)),
         "context_files": list(context_files(report)),
     }
@@ -123,11 +124,11 @@ def _ballot_parts(report: ReportModel, turn: TurnReport, what: str) -> Iterator[
             title = f"{name.capitalize()} argument, {seats[side]}"
             yield FieldPart("line", title, inline_markdown(fields[name][side]))
     if "label" in fields:
-        yield FieldPart("line", "Label", escaped(_ballot_text(report, turn)))
+        yield FieldPart("line", "Label", as_written(_ballot_text(report, turn)))
     elif "winner" in fields:
         vote = _ballot_text(report, turn) if "probability" in fields else wording.winner_word(fields["winner"])
         why = phrase(". ", inline_markdown(fields["justification"])) if "justification" in fields else ()
-        yield FieldPart("line", what, phrase(escaped(vote), why))
+        yield FieldPart("line", what, phrase(as_written(vote), why))
     for side in report.names if "feedback" in fields else ():
         yield FieldPart("line", f"Feedback for {seats[side]}", inline_markdown(fields["feedback"][side]))
     if "unsupported_claims" in fields:
@@ -199,10 +200,11 @@ def quote_results(quotes: Iterable[Quote]) -> list[Phrase]:
 def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Section]]:
     """The sections on what came of the debate, each with its id on a page, without those that have nothing to say."""
     if report.shown_decision_brief is not None:
-        behind = (passage for passage in _behind(report, report.shown_decision_brief) if not passage.is_empty)
+        behind = (subsection for subsection in _behind(report, report.shown_decision_brief) if not subsection.is_empty)
         yield "brief", Section("Behind the Decision Brief", tuple(behind))
-    if judged := [passage for passage in _judging(report, fields) if not passage.is_empty]:
-        yield "scores", Section("How It Was Judged", (Passage(sentences=[escaped(report.format.about)]), *judged))
+    if judged := [subsection for subsection in _judging(report, fields) if not subsection.is_empty]:
+        about = Subsection(sentences=[as_written(report.format.about)])
+        yield "scores", Section("How It Was Judged", (about, *judged))
     if report.reviewers is not None:
         yield "reviewers", Section("Reviewers", tuple(_reviewers(report.reviewers)))
     if report.evidence is not None:
@@ -210,61 +212,63 @@ def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Sec
     if report.costs is not None:
         yield "costs", Section("Calls and Cost", tuple(_costs(report, report.costs)))
     if (earlier := verdict_text.earlier_verdict(report)) is not None:
-        yield "earlier", Section("Earlier Verdict", (Passage(table=earlier),))
+        yield "earlier", Section("Earlier Verdict", (Subsection(table=earlier),))
 
 
-def _behind(report: ReportModel, brief: DecisionBriefReport) -> Iterator[Passage]:
-    better = escaped(verdict_text.result_line(report))
-    yield Passage("Who argued better is another question", sentences=[better], id="h-verdict-why")
+def _behind(report: ReportModel, brief: DecisionBriefReport) -> Iterator[Subsection]:
+    better = as_written(verdict_text.result_line(report))
+    yield Subsection("Who argued better is another question", sentences=[better], id="h-verdict-why")
     if brief.changed:
         advice = named_turn(brief.advice, "the advice before the debate") if brief.advice in report.turn_places else ()
         before = [phrase("Compare ", advice, ".")] if advice else []
         said = [inline_markdown(brief.changed), *before]
-        yield Passage("What the debate changed, in the rapporteur's words", sentences=said, id="h-changed")
+        yield Subsection("What the debate changed, in the rapporteur's words", sentences=said, id="h-changed")
     found = [(problem, problem in brief.unfixed_problems) for problem in brief.problems]
     how = {True: "Left standing although it was sent back: ", False: "Found by the program: "}
-    problems = [phrase(how[is_unfixed], escaped(problem)) for problem, is_unfixed in found]
-    yield Passage("What the program found wrong with the brief", items=problems, id="h-findings")
+    problems = [phrase(how[is_unfixed], as_written(problem)) for problem, is_unfixed in found]
+    yield Subsection("What the program found wrong with the brief", items=problems, id="h-findings")
     if brief.found_by_check:
         *_, outcome = decision_brief.check_sentences(brief)
         id = "" if problems else "h-findings"
-        yield Passage("What the check of the brief found", sentences=[phrase(outcome)], id=id)
-        yield Passage(items=[*map(escaped, brief.found_by_check)])
-    fates = [_fate(report, reason) for reason in brief.why]
-    yield Passage("What the debate made of each reason", items=fates, is_numbered=True)
+        yield Subsection("What the check of the brief found", sentences=[phrase(outcome)], id=id)
+        yield Subsection(items=[*map(as_written, brief.found_by_check)])
+    marks = [_mark(report, reason) for reason in brief.why]
+    yield Subsection("What the debate made of each reason", items=marks, is_numbered=True)
 
 
-def _fate(report: ReportModel, reason: ConsiderationReport) -> Phrase:
+def _mark(report: ReportModel, reason: ReasonReport) -> Phrase:
     name = phrase(quotation(reason.heading), ": ") if reason.heading else ()
     turns = phrase(" (", turn_links(reason.turns, report.turn_places), ")") if reason.turns else ()
     return phrase(name, decision_brief.mark_text(reason, report.dissent or ()), turns, ".")
 
 
-def _reviewers(reviewers: ReviewerReport) -> Iterator[Passage]:
-    yield Passage(sentences=[phrase(NOTE)])
+def _reviewers(reviewers: ReviewerReport) -> Iterator[Subsection]:
+    yield Subsection(sentences=[phrase(NOTE)])
     if reviewers.count:
-        yield Passage(table=reviewers.table.phrases())
-        yield Passage(items=[*map(escaped, (*reviewers.agreement, *reviewers.swing_sentences))])
+        yield Subsection(table=reviewers.table.phrases())
+        yield Subsection(items=[*map(as_written, (*reviewers.agreement, *reviewers.swing_sentences))])
         said = [(f"“{one.reviewer}” ({one.vote}):", one.why) for one in reviewers.reasons]
-        yield Passage(items=[phrase(strong(escaped(who)), " ", inline_markdown(why)) for who, why in said])
+        yield Subsection(items=[phrase(strong(as_written(who)), " ", inline_markdown(why)) for who, why in said])
     if reviewers.left_out:
-        yield Passage("Ballots beside the journal that are not counted", items=[*map(escaped, reviewers.left_out)])
+        yield Subsection(
+            "Ballots beside the journal that are not counted", items=[*map(as_written, reviewers.left_out)]
+        )
 
 
-def _judging(report: ReportModel, fields: FieldText) -> Iterator[Passage]:
+def _judging(report: ReportModel, fields: FieldText) -> Iterator[Subsection]:
     means, judging = _means(report), report.judging
     about = [
-        phrase(strong(escaped(title), ":"), " ", inline_markdown(report.rules.rubric.criteria[name].about))
+        phrase(strong(as_written(title), ":"), " ", inline_markdown(report.rules.rubric.criteria[name].about))
         for name, title in report.format.criteria.items()
     ]
-    yield Passage("Every vote, and what it counts as", _votes(report))
-    yield Passage(sentences=[*map(phrase, _counts(report))])
-    yield Passage("The mean of what judges gave, by side", means)
-    yield Passage(items=about if means else ())
-    yield Passage("Words of each side; what is longer may look stronger than it is", _words(report))
-    conflicts, conduct = [*map(escaped, judging.conflicts)], [*map(phrase, _observed_conduct(report))]
-    yield Passage("Judges tend to favour what is close to their own", items=conflicts)
-    yield Passage("Conduct of the sides", items=[*conduct, *_named_violations(report, fields)])
+    yield Subsection("Every vote, and what it counts as", _votes(report))
+    yield Subsection(sentences=[*map(phrase, _counts(report))])
+    yield Subsection("The mean of what judges gave, by side", means)
+    yield Subsection(items=about if means else ())
+    yield Subsection("Words of each side; what is longer may look stronger than it is", _words(report))
+    conflicts, conduct = [*map(as_written, judging.conflicts)], [*map(phrase, _observed_conduct(report))]
+    yield Subsection("Judges tend to favour what is close to their own", items=conflicts)
+    yield Subsection("Conduct of the sides", items=[*conduct, *_named_violations(report, fields)])
 
 
 def _votes(report: ReportModel) -> PhraseTable | None:
@@ -283,7 +287,7 @@ def _votes(report: ReportModel) -> PhraseTable | None:
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = report.judging.scales
     original, mirrored = (
-        cite(escaped(wording.ballot_line(parsed_ballot, scales)), ballot)
+        cite(as_written(wording.ballot_line(parsed_ballot, scales)), ballot)
         if parsed_ballot
         else phrase("no ballot that counts")
         for parsed_ballot, ballot in ((vote.original, vote.turn_id), (vote.mirrored, vote.turn_id + MIRRORED))
@@ -293,13 +297,13 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
         original = phrase(original, ", by another model")
     stable = "yes" if vote.stable else "no"
     mirrored = phrase(mirrored, "" if is_one_judge(vote) else ", by another model")
-    shown_mirrored = (mirrored, phrase(stable if vote.is_pair else "-")) if vote.shown_mirrored else ((), ())
+    shown_mirrored = (mirrored, phrase(stable if vote.is_cast_both_ways else "-")) if vote.shown_mirrored else ((), ())
     return (
         phrase(place),
         inline_markdown(report.seats[vote.judge]),
         original,
         *shown_mirrored,
-        escaped(wording.vote_line(vote)),
+        as_written(wording.vote_line(vote)),
     )
 
 
@@ -312,13 +316,13 @@ def _counts(report: ReportModel) -> Iterator[str]:
         needed_count = max(1, judging.quorum)
         yield f"{what} that count: {n} of {len(votes)}; at least {needed_count} must, for anything to be decided."
     if mirrored := judging.mirrored_votes:
-        everyone = all(vote.is_pair or vote.absent for vote in votes)
+        everyone = all(vote.is_cast_both_ways or vote.absent for vote in votes)
         voters = "Each judge" if everyone else "Each judge who was not replaced in between"
         how = "in order; their names stayed" if judging.order_only else "in name and order"
         yield f"{voters} also voted on the debate with the sides swapped {how}. A vote that changed is an abstention."
-        pairs = [vote for vote in votes if vote.is_pair]
-        changed, in_rounds = sum(not vote.stable for vote in pairs), mirrored - len(pairs)
-        counts = [f"{changed} of {plural(len(pairs), 'final vote')}"] if pairs else []
+        cast_both_ways = [vote for vote in votes if vote.is_cast_both_ways]
+        changed, in_rounds = sum(not vote.stable for vote in cast_both_ways), mirrored - len(cast_both_ways)
+        counts = [f"{changed} of {plural(len(cast_both_ways), 'final vote')}"] if cast_both_ways else []
         if in_rounds:
             counts.append(f"{judging.flipped_votes - changed} of {plural(in_rounds, 'vote')} on rounds")
         yield f"{' and '.join(counts)} changed when the sides were swapped."
@@ -388,22 +392,19 @@ def _named_violations(report: ReportModel, fields: FieldText) -> Iterator[Phrase
     yield from dict.fromkeys(phrase(f"{report.seats[seat]} names a fault: ", fault) for seat, fault in named)
 
 
-_LATE = " (dated later than the topic)"
-
-
-def _evidence(report: ReportModel, evidence: EvidenceReport) -> Iterator[Passage]:
-    """A table with a row for each page, with the clerk's findings and the judges' ratings, and sentences on all of
+def _evidence(report: ReportModel, evidence: EvidenceReport) -> Iterator[Subsection]:
+    """A table with a row for each page, with what the clerk found and the judges' ratings, and sentences on all of
     them."""
     pages = evidence.citations
     if not pages:
-        yield Passage(sentences=[phrase("Nothing was cited.")])
+        yield Subsection(sentences=[phrase("Nothing was cited.")])
         return
     rows = [
         (
             turn(citation.turn),
             address(citation.url),
-            strong(escaped(citation.state)),
-            _page_findings(citation, report.as_of),
+            strong(as_written(citation.state)),
+            _page_result(citation, report.as_of),
             _archive_phrase(citation),
             _ratings(report, citation),
         )
@@ -413,16 +414,16 @@ def _evidence(report: ReportModel, evidence: EvidenceReport) -> Iterator[Passage
     verified = sum(citation.state == VERIFIED for citation in pages)
     sentences = [phrase(f"Verified: {verified} of {len(pages)}; {evidence.looked_up_by}.")]
     if report.as_of:
-        sentences.append(phrase("The topic binds both sides to what was known as of ", escaped(report.as_of), "."))
+        sentences.append(phrase("The topic binds both sides to what was known as of ", as_written(report.as_of), "."))
     table = without_empty(tuple(map(phrase, headers)), rows, kept_columns=3)
-    yield Passage(
+    yield Subsection(
         "What was cited, what was found of it, and what judges think of the source", table, has_long_cells=True
     )
-    yield Passage(sentences=sentences)
+    yield Subsection(sentences=sentences)
 
 
 def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
-    """A clerk's findings in its turn, a line each: the turn that cites, the state, and why."""
+    """What a clerk found, in its turn, a line each: the turn that cites, the state, and why."""
     shape = clerk_turn.shape["checks"].fields
     fields_shown = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
     late = {citation.turn for citation in report.evidence.citations if citation.late} if report.evidence else set()
@@ -430,10 +431,10 @@ def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) 
     return [phrase(fields.row(fields_shown, row), _LATE if row.get("turn") in late else "") for row in rows]
 
 
-def _page_findings(citation: Citation, as_of: str | None) -> Phrase:
+def _page_result(citation: Citation, as_of: str | None) -> Phrase:
     parts = [phrase("title ", quotation(citation.title))] if citation.title else []
     if citation.date:
-        late = phrase(" (", strong("later than ", escaped(as_of or "")), ")") if citation.late else ()
+        late = phrase(" (", strong("later than ", as_written(as_of or "")), ")") if citation.late else ()
         parts.append(phrase("dated ", name_or_quotation(citation.date), late))
     if citation.passage:
         alike = f" ({percent(Fraction(str(citation.similarity)))} alike)" if citation.similarity is not None else ""
@@ -453,14 +454,14 @@ def _ratings(report: ReportModel, citation: Citation) -> Phrase:
     parts = []
     for rating in citation.ratings:
         why = phrase(", ", quotation(rating.why)) if rating.why else ()
-        parts.append(phrase(escaped(report.seats[rating.judge]), ": ", escaped(rating.credibility), why))
+        parts.append(phrase(as_written(report.seats[rating.judge]), ": ", as_written(rating.credibility), why))
     return join("; ", parts)
 
 
 _COLUMNS = ("Seat", "Phase", "Calls", "Input, uncached", "Read from cache", "Written to cache", "Output")
 
 
-def _costs(report: ReportModel, costs: CostsReport) -> Iterator[Passage]:
+def _costs(report: ReportModel, costs: CostsReport) -> Iterator[Subsection]:
     """A table of the cost, with a row for each seat and phase, and one for all, and notes on its numbers."""
     searched = costs.total.tokens is not None and costs.total.tokens.searches > 0
     headers = (*_COLUMNS, *(("Searches",) if searched else ()), "Cost")
@@ -468,8 +469,8 @@ def _costs(report: ReportModel, costs: CostsReport) -> Iterator[Passage]:
     for line in costs.lines:
         seat = str(line.seat)
         cells = (report.seats.get(seat, seat.capitalize()), str(line.phase), *_numbers(line, searched=searched))
-        rows.append(tuple(map(escaped, cells)))
-    rows.append((strong("Total"), (), *map(escaped, _numbers(costs.total, searched=searched))))
+        rows.append(tuple(map(as_written, cells)))
+    rows.append((strong("Total"), (), *map(as_written, _numbers(costs.total, searched=searched))))
     notes = ["Prices are those known when each answer was given."]
     if n := costs.total.calls_unknown:
         notes.append(f"The price of {plural(n, 'call')} is unknown and in none of the sums.")
@@ -478,7 +479,7 @@ def _costs(report: ReportModel, costs: CostsReport) -> Iterator[Passage]:
     if report.run.rehearsed:
         notes.append("A stand-in calls no model and costs nothing.")
     table = PhraseTable(tuple(map(phrase, headers)), tuple(rows))
-    yield Passage(table=table, sentences=[phrase(" ".join(notes))])
+    yield Subsection(table=table, sentences=[phrase(" ".join(notes))])
 
 
 def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:

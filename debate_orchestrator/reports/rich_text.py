@@ -16,23 +16,24 @@ from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.util.sanitize import plain_letters, quoted, visible_address, with_ascii_host
 
-Kind = Literal["report", "escaped", "inline_markdown", "quoted", "turn", "address", "cited", "issue"]
+Kind = Literal["own", "as_written", "inline_markdown", "quoted", "turn", "address", "page_title", "issue"]
 
 
 class Span(NamedTuple):
     """Some words of a line."""
 
     text: str
-    kind: Kind = "report"
-    """`report`: the report's own words. Of others: `escaped` is shown character for character; `inline_markdown` keeps
+    kind: Kind = "own"
+    """`own`: the report's own words. Of others: `as_written` is shown character for character; `inline_markdown` keeps
     code, links and struck words. Both fill a line, or the rest of one after a title; where the report has more to say
-    on that line, others' words are `quoted`. `turn` is the id of a turn that is linked, or a
-    name for the one that is its target, `address` one that shows all of
-    itself, `cited` the title of a page that is linked, in quotation marks too, `issue` the id of an issue."""
+    on that line, others' words are `quoted`. `turn` is the id of a turn that is linked, or a name for the one that is
+    its target, `address` one that shows all of itself, `page_title` the title of a page of the web that is linked, in
+    quotation marks too, `issue` the id of an issue."""
     strong: bool = False
     target: str = ""
-    """The address of a page that was found; the question of an issue; of other words, the turn that they rest on, which
-    a page may link."""
+    """The address of a page that was found; of other words, the turn that they rest on, which a report may link."""
+    tooltip: str = ""
+    """The question of an issue, which a page shows where a reader points at its id."""
 
 
 Phrase = tuple[Span, ...]
@@ -65,9 +66,9 @@ def cite(spans: Phrase, turn_id: str | None) -> Phrase:
     return tuple(span._replace(target=turn_id) for span in spans) if turn_id else spans
 
 
-def escaped(text: str) -> Phrase:
+def as_written(text: str) -> Phrase:
     """A speaker's or judge's words, character for character."""
-    return _others(text, "escaped")
+    return _others(text, "as_written")
 
 
 def inline_markdown(text: str) -> Phrase:
@@ -86,7 +87,7 @@ def _others(text: str, kind: Kind) -> Phrase:
 
 def name_or_quotation(text: str) -> Phrase:
     """A date, a digest or the name of a file, which can say nothing; any other text is quoted."""
-    return escaped(text) if re.fullmatch(r"[\w.-]*", text) else quotation(text)
+    return as_written(text) if re.fullmatch(r"[\w.-]*", text) else quotation(text)
 
 
 def plain_text(phrase: Phrase) -> str:
@@ -126,8 +127,8 @@ class PhraseTable(NamedTuple):
     rows: tuple[tuple[Phrase, ...], ...]
 
 
-class Passage(NamedTuple):
-    """A part of a section: a table, a list or sentences, below its title, if it has one."""
+class Subsection(NamedTuple):
+    """A part of a report's section: a table, a list or sentences, below its title, if it has one."""
 
     title: str = ""
     """In the report's own words, without a colon; a table without one goes by the title of its section."""
@@ -151,7 +152,7 @@ class Section(NamedTuple):
     """A section of a report."""
 
     title: str
-    passages: tuple[Passage, ...]
+    subsections: tuple[Subsection, ...]
 
 
 def without_empty(headers: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, kept_columns: int = 1) -> PhraseTable:
@@ -170,7 +171,9 @@ class PlainTable(Part):
 
     def phrases(self) -> PhraseTable:
         """The same with every cell shown character for character."""
-        return PhraseTable(tuple(map(escaped, self.headers)), tuple(tuple(map(escaped, row)) for row in self.rows))
+        return PhraseTable(
+            tuple(map(as_written, self.headers)), tuple(tuple(map(as_written, row)) for row in self.rows)
+        )
 
 
 def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainTable:
@@ -182,13 +185,13 @@ def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> PlainT
 
 
 _WHOLE = ("argument", "text", "speech")
-"""Texts that are shown as the speech they are, below the fields that lead to them."""
+"""Texts that are shown as the speech they are, below the other fields."""
 
 
 _UNITS = {"sure": " %"}
 """The units of numbers, by the names of their fields."""
-_CITED = frozenset({"quote", "passage"})
-"""Texts that are shown on a page word for word."""
+_QUOTING_FIELDS = frozenset({"quote", "passage"})
+"""Fields whose texts quote a page or a speech. What stands beside one is shown word for word, too."""
 
 
 class FieldPart(NamedTuple):
@@ -203,7 +206,7 @@ class FieldPart(NamedTuple):
     text: str = ""
 
 
-def _leads(field: Field) -> bool:
+def _names_subject(field: Field) -> bool:
     """Whether a field of an object says whom or what the object is about."""
     return field.kind == "turn" or (field.kind == "choice" and not field.options)
 
@@ -227,7 +230,7 @@ class FieldText:
                 is_alone = not any(part.kind == "speech" for part in parts)
                 speeches.append(FieldPart("speech", "" if is_alone else title_of(name), text=str(value)))
             elif field.kind == "text" and name == "quote":
-                parts.append(FieldPart("quote", phrase=escaped(str(value))))
+                parts.append(FieldPart("quote", phrase=as_written(str(value))))
             elif field.kind == "text":
                 parts.append(FieldPart("speech", title_of(name), text=str(value)))
             elif field.kind == "url":
@@ -252,7 +255,7 @@ class FieldText:
                 yield self._part(f"{title}, {self._seats.get(side, side)}", of_side, entry)
         elif field.per_issue and isinstance(value, Mapping):
             each = [
-                join(" ", [(Span(key, "issue", target=self._issues.get(key, "")),), self._inline(field.single, entry)])
+                join(" ", [(Span(key, "issue", tooltip=self._issues.get(key, "")),), self._inline(field.single, entry)])
                 for key, entry in value.items()
             ]
             yield FieldPart("line", title, join(", ", each))
@@ -265,7 +268,11 @@ class FieldText:
             if letter := field.id_prefix:
                 items = [join(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
             return FieldPart("list", title, items=tuple(items))
-        if field.kind == "object" and isinstance(value, Mapping) and not any(map(_leads, field.fields.values())):
+        if (
+            field.kind == "object"
+            and isinstance(value, Mapping)
+            and not any(map(_names_subject, field.fields.values()))
+        ):
             return FieldPart("list", title, items=tuple(self._titled_parts(field.fields, value)))
         return FieldPart("line", title, phrase(self._inline(field, value), unit))
 
@@ -279,20 +286,20 @@ class FieldText:
         heading, or the case that the second is about, and more of them have their titles. Texts beside other values are
         quoted."""
         present = [name for name in present_fields(shape, data) if data[name] not in (None, [])]
-        about = [self._inline(shape[name], data[name]) for name in present if _leads(shape[name])]
-        rest = [name for name in present if not _leads(shape[name])]
-        cites = not _CITED.isdisjoint(present)
+        about = [self._inline(shape[name], data[name]) for name in present if _names_subject(shape[name])]
+        rest = [name for name in present if not _names_subject(shape[name])]
+        has_quote = not _QUOTING_FIELDS.isdisjoint(present)
         has_only_texts = all(shape[name].kind == "text" for name in present)
         phrases = [
             quotation(str(data[name]))
             if shape[name].kind == "text" and not has_only_texts
             else self._inline(shape[name], data[name])
-            if n == len(rest) and not cites
+            if n == len(rest) and not has_quote
             else self._plain(shape[name], data[name])
             for n, name in enumerate(rest, start=1)
         ]
         texts = sum(1 for _ in takewhile(lambda name: shape[name].kind == "text", rest))
-        if texts < 2 or cites:
+        if texts < 2 or has_quote:
             return join(": ", [part for part in (join(", ", about), join("; ", phrases)) if part])
         first, *others = phrases[:texts]
         if texts > 2:
@@ -308,8 +315,8 @@ class FieldText:
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""
         if field.kind == "object" and isinstance(value, Mapping):
-            return escaped(plain_letters(as_text(field.fields, value)).replace("\n", "; "))
-        return escaped(plain_letters(str(value))) if field.kind == "text" else self._inline(field, value)
+            return as_written(plain_letters(as_text(field.fields, value)).replace("\n", "; "))
+        return as_written(plain_letters(str(value))) if field.kind == "text" else self._inline(field, value)
 
     def _inline(self, field: Field, value: Any) -> Phrase:
         """A value on a line. Of several texts all but the last are shown as they are written."""
@@ -321,11 +328,11 @@ class FieldText:
             case "number":
                 return phrase(f"{value:g}")
             case "choice":
-                return escaped(self._seats.get(str(value), str(value)))
+                return as_written(self._seats.get(str(value), str(value)))
             case "turn":
                 return turn(str(value))
             case "choices" | "turns" if isinstance(value, list):
-                as_phrase = turn if field.kind == "turns" else escaped
+                as_phrase = turn if field.kind == "turns" else as_written
                 return join(", ", [as_phrase(str(item)) for item in value])
             case "object" if isinstance(value, Mapping):
                 return self.row(field.fields, value)
@@ -345,7 +352,7 @@ class Writer(Protocol):
     def items(self, phrases: Iterable[Phrase], *, numbered: bool = False) -> str:
         """Lines as a list."""
 
-    def passages(self, section: Section) -> str:
+    def subsections(self, section: Section) -> str:
         """What is below the heading of a section."""
 
     def field_items(self, parts: Iterable[FieldPart]) -> str | Sequence[str]:

@@ -1,5 +1,5 @@
 """The verdict of a report in words: its fields, what they mean, how they were worked out, the summary of rounds, the
-earlier verdict beside it, and the first screen of a page."""
+earlier verdict beside it, and what page one says of it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from debate_orchestrator.reports.provenance import DEGRADED, ONE_ROUND
 from debate_orchestrator.reports.rich_text import (
     Phrase,
     PhraseTable,
+    as_written,
     cite,
-    escaped,
     phrase,
     quotation,
     strong,
@@ -81,14 +81,14 @@ def verdict_lines(report: ReportModel) -> list[tuple[str, Phrase]]:
 
 
 def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
-    yield "Label", escaped(verdict.label) if verdict.label else phrase(NO_DECISION)
+    yield "Label", as_written(verdict.label) if verdict.label else phrase(NO_DECISION)
     yield "Score", phrase(report.judging.scales.with_scale(verdict.claim_score if verdict.label else None, " / "))
 
 
 def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
     yield "Winner", phrase(winner_word(verdict.winner))
     if report.positions_are_answers and verdict.winner in report.positions:
-        yield "Answer", escaped(report.positions[verdict.winner])
+        yield "Answer", as_written(report.positions[verdict.winner])
     if verdict.win_probability is not None:
         of = f", by the {_FOR_IT}" if _is_contested(verdict) else ""
         yield f"Probability{of}", phrase(percent(verdict.win_probability))
@@ -206,7 +206,7 @@ def summary(report: ReportModel) -> PhraseTable:
     sides, judging = list(report.names), report.judging
     headers: list[Phrase] = [phrase("Round")]
     if judging.scores_rounds:
-        headers += [phrase(escaped(report.seats[side]), " Score") for side in sides] + [phrase("Winner")]
+        headers += [phrase(as_written(report.seats[side]), " Score") for side in sides] + [phrase("Winner")]
     else:
         headers += map(phrase, ["Label", "Score"] if judging.labelled else ["Winner"])
     rows = []
@@ -220,8 +220,8 @@ def summary(report: ReportModel) -> PhraseTable:
             cells = [*map(phrase, scores), *cells]
         elif judging.labelled:
             score = judging.scales.with_scale(round_report.claim_score if round_report.label else None, " / ")
-            cells = [escaped(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
-        # Winners alone lead nowhere: the table would only repeat the transcript's links.
+            cells = [as_written(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
+        # Without scores or labels, links here would only repeat those of the transcript.
         linked = [cite(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
         rows.append((phrase(str(round_report.number)), *linked))
     verdict = report.shown_verdict
@@ -230,7 +230,7 @@ def summary(report: ReportModel) -> PhraseTable:
         rows.append(tuple(map(strong, ("Total", *totals, winner_word(verdict.winner)))))
     if verdict and judging.labelled:
         score = judging.scales.with_scale(verdict.claim_score if verdict.label else None, " / ")
-        rows.append((strong("Final"), strong(escaped(verdict.label or NO_DECISION)), strong(score)))
+        rows.append((strong("Final"), strong(as_written(verdict.label or NO_DECISION)), strong(score)))
     return PhraseTable(tuple(headers), tuple(rows))
 
 
@@ -245,22 +245,26 @@ def earlier_verdict(report: ReportModel) -> PhraseTable | None:
         return None
     now = verdict.winner if verdict else None
     rows = [
-        ("Judges", escaped(", ".join(earlier_debate.judges)), escaped(", ".join(report.judge_names))),
+        (
+            "Judges",
+            as_written(", ".join(earlier_debate.judges)),
+            as_written(", ".join(report.public_judge_models)),
+        ),
         ("Winner", _winner(earlier_debate.winner, earlier_debate.unopposed), _winner(now, report.unopposed)),
     ]
     if report.judging.has_scores:
         strength = (verdict.strength if verdict else None) or NOT_DECIDED
-        rows.append(("Strength", escaped(earlier_debate.strength or NOT_DECIDED), escaped(strength)))
+        rows.append(("Strength", as_written(earlier_debate.strength or NOT_DECIDED), as_written(strength)))
         totals = verdict.totals if verdict else {}
         for side in report.names:
             then = earlier_debate.totals.get(side)
             rows.append((f"Total, {report.seats[side]}", _score(then), _score(totals.get(side))))
     headers = ((), phrase("Earlier"), phrase("Now"))
-    return PhraseTable(headers, tuple((escaped(what), *cells) for what, *cells in rows))
+    return PhraseTable(headers, tuple((as_written(what), *cells) for what, *cells in rows))
 
 
 def _winner(winner: str | None, unopposed: str | None) -> Phrase:
-    return escaped(NOT_DECIDED if winner is None else wording.outcome_word(winner, unopposed))
+    return as_written(NOT_DECIDED if winner is None else wording.outcome_word(winner, unopposed))
 
 
 def _score(score: float | Fraction | None) -> Phrase:
@@ -268,14 +272,14 @@ def _score(score: float | Fraction | None) -> Phrase:
 
 
 MAX_OPEN = 2
-"""The number of open claims on the first screen."""
+"""The number of open claims on page one."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
 _WEAKENING = ("sources", "earlier debate", ONE_ROUND)
 """Kinds of notes that weaken a result although they are no warnings."""
 
 
-class Reason(NamedTuple):
+class JudgesReason(NamedTuple):
     """A judge's reasons, in its own words."""
 
     title: str
@@ -297,7 +301,7 @@ class ScoreBar(NamedTuple):
 
 
 def open_claims(report: ReportModel) -> tuple[list[tuple[str, DisputedClaim]], str]:
-    """The claims in dispute on the first screen, each with its id, the most disputed first, at most `MAX_OPEN`; and how
+    """The claims in dispute on page one, each with its id, the most disputed first, at most `MAX_OPEN`; and how
     many more there are, with their status, empty if there are none."""
     still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != RESOLVED]
     still_open.sort(key=lambda claim: claim[1].status != UNRESOLVED)
@@ -309,7 +313,7 @@ def open_claims(report: ReportModel) -> tuple[list[tuple[str, DisputedClaim]], s
 
 def outcome(report: ReportModel) -> Phrase:
     """The outcome of the debate, as a sentence about the world. If A alone argues for the topic as it stands, `Yes`
-    leads, and the topic is not repeated; `No` leads where the other position is the opposite of the topic."""
+    comes first, and the topic is not repeated; `No` does where the other position is the opposite of the topic."""
     verdict = report.verdict
     if report.why_no_winner and report.shown_verdict:
         return phrase(wording.no_winner(report.why_no_winner))
@@ -317,7 +321,7 @@ def outcome(report: ReportModel) -> Phrase:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
     if report.judging.labelled:
         return (
-            phrase("The claim is judged: ", escaped(verdict.label), ".")
+            phrase("The claim is judged: ", as_written(verdict.label), ".")
             if verdict.label
             else phrase("No label stands.")
         )
@@ -378,10 +382,10 @@ def strength_sentences(report: ReportModel) -> Iterator[str]:
         yield why or "No pre-debate vote counts, so that nothing can have been gained by it."
     if len(verdict.votes) > 1:
         yield wording.votes_sentence(verdict)
-    pairs = [vote for vote in judging.votes if vote.is_pair]
-    if pairs and verdict.winner != NO_DECISION:
-        held = sum(vote.stable for vote in pairs)
-        yield f"Unchanged with the sides swapped: {held} of {plural(len(pairs), 'final vote')}."
+    cast_both_ways = [vote for vote in judging.votes if vote.is_cast_both_ways]
+    if cast_both_ways and verdict.winner != NO_DECISION:
+        unchanged = sum(vote.stable for vote in cast_both_ways)
+        yield f"Unchanged with the sides swapped: {unchanged} of {plural(len(cast_both_ways), 'final vote')}."
 
 
 def _label_strength_sentences(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
@@ -436,7 +440,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     return f"{leads}; at most {decimals(highest)} points each"
 
 
-def reasons(report: ReportModel) -> Iterator[Reason]:
+def judges_reasons(report: ReportModel) -> Iterator[JudgesReason]:
     """The reasons for the decision, in the judges' words, the whole of each."""
     verdict = report.shown_verdict
     if verdict is None:
@@ -446,18 +450,18 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
         fields, name = turn.fields or {}, report.seats[turn.seat]
         strongest = fields.get("strongest_argument")
         if isinstance(strongest, dict) and not is_panel:
-            yield Reason(
+            yield JudgesReason(
                 f"Strongest argument, {winner_word(str(strongest.get('seat')))}", str(strongest["argument"]), turn.id
             )
-            yield Reason("Why it decided", str(strongest["why"]), turn.id)
+            yield JudgesReason("Why it decided", str(strongest["why"]), turn.id)
         decided = fields.get("decided")
         if isinstance(decided, dict):
             side = turn.parsed_ballot.winner if turn.parsed_ballot else verdict.winner
             text = decided.get(side) or " ".join(map(str, decided.values()))
-            yield Reason(name, str(text), turn.id)
+            yield JudgesReason(name, str(text), turn.id)
         texts = [str(fields[field]) for field in _REASONS if isinstance(fields.get(field), str)]
         for text in texts[:1] if is_panel else texts:
-            yield Reason(name, text, turn.id)
+            yield JudgesReason(name, text, turn.id)
 
 
 def weaknesses(report: ReportModel) -> Iterator[str]:
@@ -472,7 +476,7 @@ def weaknesses(report: ReportModel) -> Iterator[str]:
     if (
         report.shown_verdict is not None
         and report.judge_specs
-        and not any(vote.is_pair for vote in report.judging.votes)
+        and not any(vote.is_cast_both_ways for vote in report.judging.votes)
     ):
         who = "judge" if all(map(is_one_judge, report.judging.votes)) else "model"
         yield f"No {who} also voted with the sides in the other order, which can change a vote."

@@ -84,8 +84,8 @@ def score_line(result: RoundResult) -> list[str]:
 
 def round_winner(result: RoundResult) -> str:
     """The winner of a round, and whether it was declared on equal scores."""
-    level = result.winner in result.scores and result.leader == TIE
-    return winner_word(result.winner) + (" (on equal scores)" if level else "")
+    has_equal_scores = result.winner in result.scores and result.leader == TIE
+    return winner_word(result.winner) + (" (on equal scores)" if has_equal_scores else "")
 
 
 def behind_sentence(results: Iterable[RoundResult]) -> str:
@@ -143,7 +143,7 @@ def vote_line(vote: Vote) -> str:
     if vote.absent:
         return LEFT_OUT if vote.left_out else "absent"
     if not vote.stable:
-        return f"an abstention, since {'it changed' if vote.is_pair else 'two models disagree'}"
+        return f"an abstention, since {'it changed' if vote.is_cast_both_ways else 'two models disagree'}"
     if vote.label is not None:
         return one_line(vote.label)
     return "an abstention" if vote.winner == NO_DECISION else winner_word(vote.winner)
@@ -208,7 +208,11 @@ def _why_not_counted(vote: Vote) -> str:
 
 def what_changed(vote: Vote) -> str:
     """The predicate of a judge whose two ballots on a debate do not agree."""
-    return "changed its vote when the sides were swapped" if vote.is_pair else "has ballots of two models that disagree"
+    return (
+        "changed its vote when the sides were swapped"
+        if vote.is_cast_both_ways
+        else "has ballots of two models that disagree"
+    )
 
 
 def user_event_text(debate: DebateState, event: Event) -> str | None:

@@ -23,8 +23,14 @@ from debate_orchestrator.prompting.forms import (
     with_defaults,
 )
 from debate_orchestrator.prompting.person_turns import ballot_remarks
-from debate_orchestrator.reports.review_files import WAS_READ_FIELD
-from debate_orchestrator.reports.reviews import ReviewerBallot, ReviewForm, ReviewTexts, in_order, question_text
+from debate_orchestrator.reports.ballot_filing import WAS_READ_FIELD
+from debate_orchestrator.reports.reviewer_ballots import (
+    ReviewerBallot,
+    ReviewForm,
+    ReviewTexts,
+    in_order,
+    question_text,
+)
 from debate_orchestrator.terminal.asking import Asker, Line, Question, Quit, unknown_choice
 from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr

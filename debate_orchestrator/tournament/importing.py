@@ -21,7 +21,7 @@ from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import IMPORTED, SPEC, must_be_new
-from debate_orchestrator.tournament.judge_rows import Collector, JudgeRow, finite
+from debate_orchestrator.tournament.imported_rows import Collector, JudgeRow, finite
 from debate_orchestrator.tournament.rows import RoleUsage, Rows
 from debate_orchestrator.util.data import name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, suggest

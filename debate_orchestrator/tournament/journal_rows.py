@@ -41,11 +41,11 @@ from debate_orchestrator.tournament.model_names import (
     REPLIES,
     cast,
     listed,
-    names_by_seat,
     names_by_spec,
     numbered_names,
     reply_specs,
     shown_name,
+    spec_names_by_seat,
 )
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
@@ -116,7 +116,7 @@ def read_rows(folder: str) -> Rows:
     kept = {debate.path for debate in (*run_debates, *rejudged)}
     by_path = {debate.path: debate.entries for debate in debates_read if debate.path in kept}
     names = names_by_spec(tournament, by_path)
-    by_seat = {debate.name: names_by_seat(tournament, scheduled.get(debate.name), names) for debate in run_debates}
+    by_seat = {debate.name: spec_names_by_seat(tournament, scheduled.get(debate.name), names) for debate in run_debates}
     debates, ballots = dict[str, DebateRow](), list[BallotRow]()
     for debate in run_debates:
         try:
@@ -348,7 +348,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
 def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> Iterator[BallotRow]:
     """Every ballot of a journal that is valid, save pre-debate votes; all as the panel's own."""
     turns = {turn.id: turn for turn in debate.report.turns}
-    judge_names = _judge_names(debate, names)
+    judge_by_turn = _judge_by_turn(debate, names)
     for vote in debate.report.votes:
         if vote.place == "start":
             continue
@@ -358,7 +358,7 @@ def _ballot_rows(debate_id: str, debate: _Debate, names: Mapping[str, Mapping[st
                 yield BallotRow(
                     debate=debate_id,
                     # The pair is one vote, also where another model cast the mirrored ballot.
-                    judge=judge_names[vote.turns[0] if vote.original else turn_id],
+                    judge=judge_by_turn[vote.turns[0] if vote.original else turn_id],
                     winner=_WINNERS.get(result.winner),
                     scores=_scores(turns[turn_id]) if turn_id in turns else {},
                     round=vote.round,
@@ -380,7 +380,7 @@ def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
     }
 
 
-def _judge_names(debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def _judge_by_turn(debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """The turn of a ballot to its judge, which is the model that cast it. One that has two seats of a panel is two
     judges."""
     specs, judges_cast = reply_specs(debate.entries), cast(debate.entries).get(JUDGE, ())

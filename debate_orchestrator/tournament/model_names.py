@@ -55,7 +55,7 @@ def numbered_names(names: Mapping[str, str], journals: Journals) -> Iterator[str
         yield f"Programs of one name with different arguments or paths are numbered {order}: {listed(cases)}."
 
 
-def names_by_seat(
+def spec_names_by_seat(
     tournament: Tournament | None, scheduled: ScheduledDebate | None, names: Mapping[str, str]
 ) -> dict[str, Mapping[str, str]]:
     """`names` as they are in each side's seat, in each judge's, and under JUDGE for all other judges: in a scheduled
@@ -65,13 +65,13 @@ def names_by_seat(
     specs = {model.name: model_spec.without_rehearse(model.spec) for model in tournament.spec.models}
     pool = {judge.name: model_spec.without_rehearse(judge.spec) for judge in tournament.spec.judges.pool}
     judges = [*scheduled.judges, *scheduled.reserve, *pool]  # the first of a spec's names holds
-    judge_names = {**names, **{pool[judge]: judge for judge in reversed(judges)}}
+    names_for_judges = {**names, **{pool[judge]: judge for judge in reversed(judges)}}
     panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
     return {
         "a": {**names, specs[scheduled.pro]: scheduled.pro},
         "b": {**names, specs[scheduled.con]: scheduled.con},
-        JUDGE: judge_names,
-        **{seat: {**judge_names, pool[judge]: judge} for seat, judge in panel},
+        JUDGE: names_for_judges,
+        **{seat: {**names_for_judges, pool[judge]: judge} for seat, judge in panel},
     }
 
 

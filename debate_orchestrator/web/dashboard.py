@@ -24,7 +24,7 @@ from debate_orchestrator.engine.library import find_risks
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.reports import review_files
+from debate_orchestrator.reports import ballot_filing
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
@@ -35,7 +35,7 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, debate_list, pages, reviewing, tournaments
+from debate_orchestrator.web import blocks, debate_list, pages, review_page, tournaments
 from debate_orchestrator.web.debate_form import PreparedDebate, expected_cost, form_values, prepare, spec_label
 from debate_orchestrator.web.guard import (
     DASHBOARD,
@@ -49,7 +49,7 @@ from debate_orchestrator.web.guard import (
 )
 from debate_orchestrator.web.live import event_stream, message
 from debate_orchestrator.web.pages import go_to, html_response, in_thread, standalone_page
-from debate_orchestrator.web.reviewing import Reviews
+from debate_orchestrator.web.review_page import Reviews
 from debate_orchestrator.web.runs import ServedDebates, consent_already_given, must_be_among
 from debate_orchestrator.web.seats import Seats
 
@@ -187,10 +187,10 @@ class Dashboard:
                 can_end_early=can_end_early(debate),
                 hides_turns=bool(blocks.hidden_turns(debate)),
                 judged=bool(debate.judges) and debate.complete,
-                review=reviewing.link(self._tokens, linked),
+                review=review_page.link(self._tokens, linked),
                 reviewers=[
-                    (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
-                    for reviewer, filed in review_files.reviewer_names(DebateFiles.of_journal(path).ballots)
+                    (reviewer, f"?{review_page.own_query(self._tokens, linked, reviewer)}", filed)
+                    for reviewer, filed in ballot_filing.reviewers_begun(DebateFiles.of_journal(path).ballots)
                 ],
             )
 

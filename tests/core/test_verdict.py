@@ -361,4 +361,4 @@ def test_two_models_in_a_seat_are_not_one_judge() -> None:
 
     pair = vote("a", "a", shown_mirrored=True, cast_by=first)
     replaced = pair.model_copy(update={"cast_by": first | second})
-    assert (pair.is_pair, replaced.is_pair, replaced.winner) == (True, False, "a")
+    assert (pair.is_cast_both_ways, replaced.is_cast_both_ways, replaced.winner) == (True, False, "a")

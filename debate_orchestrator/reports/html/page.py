@@ -36,14 +36,14 @@ COMPARISON_PREFIX = '<!doctype html>\n<html lang="en" class="debate-comparison">
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    quotes = report.rules.checked_tags
-    writer = HtmlWriter(report.turn_places, quotes)
+    checked_tags = report.rules.checked_tags
+    writer = HtmlWriter(report.turn_places, checked_tags)
     values = report_sections.template_values(report, writer) | {
         "title": wording.shorten(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
         "description": wording.shorten(one_line(" / ".join(report.positions.values()))),
         "spoken": lambda turn: writer.speech(turn.text),
-        "gist": partial(gist, quotes=quotes, scales=report.judging.scales),
+        "gist": partial(gist, checked_tags=checked_tags, scales=report.judging.scales),
         "excerpt": excerpt,
         "claims_of": lambda turn: [f"C{n}" for n, row in enumerate(report.dissent or (), 1) if turn.id in row.turns],
         "links": {link.turn: link for link in report.links},
@@ -133,9 +133,9 @@ _SIGNS = re.compile(r"[*`#>|]+|(?<!\w)_+|_+(?!\w)")
 """Characters of markdown, which mean nothing in a line of plain text."""
 
 
-def gist(turn: TurnReport, scales: VoteScales, quotes: Sequence[str] = ()) -> tuple[str, str]:
+def gist(turn: TurnReport, scales: VoteScales, checked_tags: Sequence[str] = ()) -> tuple[str, str]:
     """A turn in a line: what the program says of it, and how its speech or the reason of its ballot begins; either may
-    be empty. `quotes` are the tags of what was looked up."""
+    be empty. `checked_tags` are those of quotes that were looked up."""
     if turn.declined:
         return "Declined to argue.", ""
     if turn.is_vote:
@@ -143,7 +143,7 @@ def gist(turn: TurnReport, scales: VoteScales, quotes: Sequence[str] = ()) -> tu
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize.sanitize(speech).strip():
         return _count_states(turn) if turn.fields is not None else "No reply that counts.", ""
-    return "", excerpt(one_line(_SIGNS.sub("", with_quotation_marks(speech, quotes))))[0]
+    return "", excerpt(one_line(_SIGNS.sub("", with_quotation_marks(speech, checked_tags))))[0]
 
 
 def _vote(turn: TurnReport, scales: VoteScales) -> tuple[str, str]:

@@ -13,8 +13,8 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from debate_orchestrator.core.visible_text import with_quotation_marks
-from debate_orchestrator.reports import layout
-from debate_orchestrator.reports.rich_text import FieldPart, Passage, Phrase, PhraseTable, Section, Span
+from debate_orchestrator.reports import markdown_parser
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, Section, Span, Subsection
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -50,30 +50,32 @@ class HtmlWriter:
                 return self.link_to(span.target, span.text) if span.target else self.turn(span.text)
             case "address":
                 return self._page(span.text, span.text)
-            case "cited":
-                host = layout.host_of(span.target)
-                title = sanitize.quoted(span.text[: layout.MAX_LINK_LENGTH]) if span.text else ""
+            case "page_title":
+                host = markdown_parser.host_of(span.target)
+                title = sanitize.quoted(span.text[: markdown_parser.MAX_LINK_LENGTH]) if span.text else ""
                 linked = self._page(span.target, title)
                 return linked + f" ({host})" if host and span.text else linked
             case "issue":
-                title = Markup(' title="{}"').format(sanitize.one_line(span.target)) if span.target else ""
+                title = Markup(' title="{}"').format(sanitize.one_line(span.tooltip)) if span.tooltip else ""
                 return Markup("<abbr{}>{}</abbr>").format(title, escaped_html(span.text))
             case "inline_markdown":
                 text = line(with_quotation_marks(span.text, self._checked_tags))
             case "quoted":
                 plain = sanitize.plain_letters(with_quotation_marks(span.text, self._checked_tags))
                 text = escaped_html(sanitize.quoted(plain))
-            case "report":
+            case "own":
                 text = escape(sanitize.sanitize(span.text))
             case _:
                 text = escaped_html(with_quotation_marks(span.text, self._checked_tags))
         return self.link_to(span.target, text) if span.target else text
 
     def _page(self, url: str, title: str) -> Markup:
-        if layout.host_of(url) is None:
-            shown = title or (sanitize.quoted(url[: layout.MAX_LINK_LENGTH]) if url else layout.NO_ADDRESS)
-            return escaped_html(shown[: layout.MAX_LINK_LENGTH])
-        link = escaped_html(title) or escaped_html(url[: layout.MAX_LINK_LENGTH])
+        if markdown_parser.host_of(url) is None:
+            shown = title or (
+                sanitize.quoted(url[: markdown_parser.MAX_LINK_LENGTH]) if url else markdown_parser.NO_ADDRESS
+            )
+            return escaped_html(shown[: markdown_parser.MAX_LINK_LENGTH])
+        link = escaped_html(title) or escaped_html(url[: markdown_parser.MAX_LINK_LENGTH])
         address = quote(sanitize.with_ascii_host(url), safe=_SAFE, errors="replace")
         attribute = Markup(' class="whole"') if title == url else ""
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, attribute, link)
@@ -138,22 +140,22 @@ class HtmlWriter:
         title = Markup("<strong>{}:</strong> ").format(escaped_html(part.title))
         return title + (self.items(part.items) if part.kind == "list" else self.line(part.phrase))
 
-    def passages(self, section: Section) -> Markup:
-        return Markup("\n").join(self.passage(passage, section.title) for passage in section.passages)
+    def subsections(self, section: Section) -> Markup:
+        return Markup("\n").join(self.subsection(subsection, section.title) for subsection in section.subsections)
 
-    def passage(self, passage: Passage, section_title: str) -> Markup:
+    def subsection(self, subsection: Subsection, section_title: str) -> Markup:
         """A part of the section that has this title."""
         blocks: list[Markup] = []
-        has_caption = passage.table and not passage.has_long_cells
-        if passage.title and not has_caption:
-            attribute = Markup(' id="{}"').format(passage.id) if passage.id else ""
-            blocks.append(Markup("<h3{}>{}</h3>").format(attribute, passage.title))
-        if passage.table and has_caption:
-            blocks.append(self.table(passage.table, passage.title or section_title, unseen=not passage.title))
-        elif passage.table:
-            blocks.append(self.cards(passage.table))
-        blocks += [self.items(passage.items, numbered=passage.is_numbered)] if passage.items else []
-        blocks += [Markup("<p>{}</p>").format(self.line(sentence)) for sentence in passage.sentences]
+        has_caption = subsection.table and not subsection.has_long_cells
+        if subsection.title and not has_caption:
+            attribute = Markup(' id="{}"').format(subsection.id) if subsection.id else ""
+            blocks.append(Markup("<h3{}>{}</h3>").format(attribute, subsection.title))
+        if subsection.table and has_caption:
+            blocks.append(self.table(subsection.table, subsection.title or section_title, unseen=not subsection.title))
+        elif subsection.table:
+            blocks.append(self.cards(subsection.table))
+        blocks += [self.items(subsection.items, numbered=subsection.is_numbered)] if subsection.items else []
+        blocks += [Markup("<p>{}</p>").format(self.line(sentence)) for sentence in subsection.sentences]
         return Markup("\n").join(blocks)
 
     def items(self, phrases: Iterable[Phrase], *, numbered: bool = False) -> Markup:
@@ -202,7 +204,7 @@ def framed(markup: Markup) -> Markup:
 def paragraphs(text: str) -> Markup:
     """A text in markdown, as paragraphs and other blocks."""
     safe_text = redact(sanitize.sanitize(text)).strip("\n")
-    tokens = layout.of_speech(safe_text)
+    tokens = markdown_parser.of_speech(safe_text)
     if not tokens:
         return Markup('<pre class="whole"><code>{}</code></pre>\n').format(safe_text)
     _restyle(tokens)
@@ -211,7 +213,7 @@ def paragraphs(text: str) -> Markup:
 
 def _render(tokens: Sequence[Token]) -> Markup:
     _redact(tokens)
-    return Markup(_Renderer().render(tokens, layout.parser().options, {}))
+    return Markup(_Renderer().render(tokens, markdown_parser.parser().options, {}))
 
 
 def _restyle(tokens: Sequence[Token]) -> None:
@@ -238,12 +240,12 @@ def _with_plain_links(tokens: Sequence[Token]) -> Iterator[Token]:
         if token.type == "link_open":
             href, title, text = str(token.attrs.get("href", "")), str(token.attrs.get("title", "")), ""
             token.attrs = {"href": href, "rel": REL} if href else {}
-        elif token.type == "link_close" and not layout.words_in(text):
+        elif token.type == "link_close" and not markdown_parser.words_in(text):
             yield Token("text", "", 0, content=f" {href}" if text else href)
         text += token.content
         yield token
         if token.type == "link_close":
-            yield Token("text", "", 0, content=f" ({layout.host_of(href)})" + (f" “{title}”" if title else ""))
+            yield Token("text", "", 0, content=f" ({markdown_parser.host_of(href)})" + (f" “{title}”" if title else ""))
 
 
 def _redact(tokens: Sequence[Token]) -> None:
@@ -258,7 +260,7 @@ def _redact(tokens: Sequence[Token]) -> None:
 def line(text: str) -> Markup:
     """A sentence on one line, with its code and links; only titles of the page are emphasized on a line."""
     plain = sanitize.plain_letters(sanitize.one_line(text))
-    tokens = [Token("inline", "", 0, children=layout.of_line(plain))]
+    tokens = [Token("inline", "", 0, children=markdown_parser.of_line(plain))]
     _restyle(tokens)
     return _render(tokens) if tokens[0].children else escape(plain)
 

@@ -23,7 +23,7 @@ from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.conflicts import conflicts_of_interest
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.provenance import is_whole_rehearsal
-from debate_orchestrator.reports.reviews import gather_ballots
+from debate_orchestrator.reports.reviewer_ballots import gather_ballots
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, Paused, with_hint

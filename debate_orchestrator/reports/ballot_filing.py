@@ -1,7 +1,7 @@
 """Filing reviewers' ballots, and their drafts until then, all under normalized names.
 
 A draft takes its reviewer's name, whether it was begun at a terminal, in the browser or by a form that is taken. A
-review that begins later gets neither the draft nor the name, so that no review ends or changes by another.
+later review can't use that draft or that name, so no review can end or change another one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from debate_orchestrator.reports.reviews import (
+from debate_orchestrator.reports.reviewer_ballots import (
     DRAFT,
     MAX_SIZE,
     SUFFIX,
@@ -32,16 +32,16 @@ from debate_orchestrator.util.redact import redact_all
 WAS_READ_FIELD = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it is final."""
 MAX_BY_LINK = 300
-"""Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MAX_BALLOTS`."""
+"""Reviews that may be begun through the link. All of their ballots are read, so this is far below `MAX_BALLOTS`."""
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
 
 
 def must_be_free(folder: str, reviewer: NormalizedName) -> None:
-    """Raises BadFile if that reviewer's ballot has been cast: it is never overwritten."""
+    """Raises BadFile if that reviewer has handed in a ballot: it is never overwritten."""
     path = ballot_path(folder, reviewer)
     if os.path.lexists(path):
         raise BadFile(
-            f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has cast, and it stands.",
+            f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has handed in, and it stands.",
             hint="sign with another name, or move that file away first",
         )
 
@@ -131,16 +131,16 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
     return True
 
 
-def reviewer_names(folder: str) -> list[tuple[NormalizedName, bool]]:
-    """Each reviewer who has begun, and whether the ballot is handed in. Files of no reviewer are left out."""
-    draft_by_name: dict[NormalizedName, bool] = {}
+def reviewers_begun(folder: str) -> list[tuple[NormalizedName, bool]]:
+    """Each reviewer who has begun, and whether the ballot was handed in. Files of no reviewer are left out."""
+    handed_in_by_name: dict[NormalizedName, bool] = {}
     for name, value in read_ballots(folder, with_drafts=True).files:
         reviewer = None if isinstance(value, BadFile) else value.get("reviewer")
         suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
         if isinstance(reviewer, str) and is_file_of(name, reviewer, suffix):
             normalized = normalized_name(reviewer)
-            draft_by_name[normalized] = draft_by_name.get(normalized, False) or suffix == SUFFIX
-    return sorted(draft_by_name.items())
+            handed_in_by_name[normalized] = handed_in_by_name.get(normalized, False) or suffix == SUFFIX
+    return sorted(handed_in_by_name.items())
 
 
 def save_draft(folder: str, value: Mapping[str, Any]) -> str:

@@ -16,13 +16,13 @@ from starlette.responses import HTMLResponse, Response
 
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.prompting import forms
-from debate_orchestrator.reports import review_files, reviews
+from debate_orchestrator.reports import ballot_filing, reviewer_ballots
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.report_sections import judges_files
-from debate_orchestrator.reports.reviews import NormalizedName, ReviewedDebate, normalized_name
+from debate_orchestrator.reports.reviewer_ballots import NormalizedName, ReviewedDebate, normalized_name
 from debate_orchestrator.util.coroutines import in_debate_pool_to_end
 from debate_orchestrator.util.errors import BadFile, quoting_as_typed
 from debate_orchestrator.util.sanitize import one_line
@@ -43,7 +43,7 @@ def link(tokens: AccessTokens, debate: LinkedDebate) -> str:
 
 def own_query(tokens: AccessTokens, debate: LinkedDebate, reviewer: NormalizedName) -> str:
     """The part added to that link for one reviewer, who continues there where they left."""
-    return urlencode({"as": reviewer, "key": tokens.reviewer(debate, reviews.stem_of(reviewer))})
+    return urlencode({"as": reviewer, "key": tokens.reviewer(debate, reviewer_ballots.stem_of(reviewer))})
 
 
 class Reviews:
@@ -103,22 +103,24 @@ class _Review:
         self._reviewed = ReviewedDebate.from_entries(path, contents.entries, debate)
         self._linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
         name, key = normalized_name(request.query_params.get("as", "")), one_line(request.query_params.get("key", ""))
-        is_own = name and is_same_token(tokens.reviewer(self._linked, reviews.stem_of(name)), key)
+        is_own = name and is_same_token(tokens.reviewer(self._linked, reviewer_ballots.stem_of(name)), key)
         self._name = name if is_own else NormalizedName("")
         """The reviewer whose review the address opens; empty if it has no token, or another reviewer's."""
 
     def is_filed(self) -> bool:
         reviewed = self._reviewed
-        return bool(self._name) and reviews.is_filed(reviewed.folder, self._name, reviewed.form, reviewed.entries)
+        return bool(self._name) and reviewer_ballots.is_filed(
+            reviewed.folder, self._name, reviewed.form, reviewed.entries
+        )
 
     def show(self) -> Response:
         if self.is_filed():
             return self.page("filed")
         draft = self._draft()
-        return self._reading(draft, {}, []) if draft.get(review_files.WAS_READ_FIELD) else self.page("before")
+        return self._reading(draft, {}, []) if draft.get(ballot_filing.WAS_READ_FIELD) else self.page("before")
 
     def _draft(self) -> dict[str, Any]:
-        return review_files.read_draft(self._reviewed.folder, self._name, self._reviewed.head) if self._name else {}
+        return ballot_filing.read_draft(self._reviewed.folder, self._name, self._reviewed.head) if self._name else {}
 
     def _own_address(self, name: NormalizedName) -> str:
         return f"{address_of(self._request)}?{own_query(self._tokens, self._linked, name)}"
@@ -128,7 +130,7 @@ class _Review:
         """Keeps the vote before reading, which is final from then on; returns the reviewer's own address. Raises
         BadFile with what is wrong."""
         reviewed = self._reviewed
-        ballot: dict[str, Any] = reviews.new_ballot(reviewed.head, reviewer.strip(), date.today().isoformat())
+        ballot: dict[str, Any] = reviewer_ballots.new_ballot(reviewed.head, reviewer.strip(), date.today().isoformat())
         ballot |= {"seen": was_seen == "yes", "before": before or None}
         problems = reviewed.form.problems(ballot, only=("reviewer", "before"))
         problems += [] if was_seen in ("yes", "no") else ["Say whether you have seen the verdict."]
@@ -136,8 +138,8 @@ class _Review:
         if problems:
             raise BadFile(problems)
         name = normalized_name(reviewer)
-        if not review_files.begin_review(
-            reviewed.folder, ballot | {"reviewer": name, review_files.WAS_READ_FIELD: True}
+        if not ballot_filing.begin_review(
+            reviewed.folder, ballot | {"reviewer": name, ballot_filing.WAS_READ_FIELD: True}
         ):
             raise BadFile(
                 f"There is a review by {name} already. If it is yours, open the address that you got when you "
@@ -151,21 +153,21 @@ class _Review:
         reviewed, draft = self._reviewed, self._draft()
         if self.is_filed():  # the form was sent twice
             return go_to(self._own_address(self._name))
-        if not draft.get(review_files.WAS_READ_FIELD):
+        if not draft.get(ballot_filing.WAS_READ_FIELD):
             return self.page("before", problems=["Begin with the vote before reading."])
         answers = forms.form_value(
             reviewed.form.parts(*_BALLOT_PARTS), reviewed.form.shape_context, form_fields.typed_answers(form_data)
         )
         if answers is None:
             return self._reading(draft, form_data, ["Some of it is missing: see below."])
-        ballot = {key: value for key, value in draft.items() if key != review_files.WAS_READ_FIELD} | answers
+        ballot = {key: value for key, value in draft.items() if key != ballot_filing.WAS_READ_FIELD} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
         try:
-            ballot = reviews.in_order(reviewed.form, ballot)
-            reviews.checked_ballot(ballot, "ballot", reviewed.form, reviewed.entries)
-            review_files.file_ballot(reviewed.folder, ballot)
+            ballot = reviewer_ballots.in_order(reviewed.form, ballot)
+            reviewer_ballots.checked_ballot(ballot, "ballot", reviewed.form, reviewed.entries)
+            ballot_filing.file_ballot(reviewed.folder, ballot)
         except BadFile as error:
             if not self.is_filed():  # else by the same form, at the same time
                 problems = [problem.removeprefix("ballot: ") for problem in error.problems]
@@ -178,7 +180,7 @@ class _Review:
         empty_reason = {("why",): ""} if problems else {}  # an empty reason is a problem too
 
         def wording_of(question: forms.FormQuestion) -> tuple[str, str]:
-            wording = reviews.question_text(form, question.field_path, question.about)
+            wording = reviewer_ballots.question_text(form, question.field_path, question.about)
             return wording.text, wording.help
 
         return self.page(
@@ -224,7 +226,7 @@ class _Review:
             own_query=own_query(self._tokens, self._linked, normalized_name(name)) if name else "",
             form_token=self._request.path_params["token"],
             form_key=secrets.token_hex(16),
-            texts=reviews.review_texts(),
+            texts=reviewer_ballots.review_texts(),
             topic=self._debate.opened.settings.topic,
             positions=blocks.positions(self._debate),
             draft=f"review {self._reviewed.head[:16]} {name}",

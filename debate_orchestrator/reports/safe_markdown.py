@@ -18,8 +18,15 @@ from urllib.parse import quote, urlsplit
 
 from markdown_it.token import Token
 
-from debate_orchestrator.reports import layout
-from debate_orchestrator.reports.layout import BARE_ADDRESS, MAX_LINK_LENGTH, ODD_ADDRESS, PLAIN_ADDRESS, host_of
+from debate_orchestrator.reports import markdown_parser
+from debate_orchestrator.reports.markdown_parser import (
+    BARE_ADDRESS,
+    MAX_LINK_LENGTH,
+    ODD_ADDRESS,
+    PLAIN_ADDRESS,
+    host_of,
+    words_in,
+)
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.redact import redact
 
@@ -77,8 +84,8 @@ def quote_speech(text: str) -> str:
     parted = _HEADING.sub(rf"\g<0>{_JOINER}", safe_text)
     text_lines, code_lines = (_apart(parted, is_code=is_code).split("\n") for is_code in (False, True))
     lines, quoted_code = ([f"> {line}" if line.strip() else ">" for line in part] for part in (text_lines, code_lines))
-    tokens = layout.of_speech("\n".join(lines))  # quoted, since that moves what stands after a tab
-    blocks = list(layout.code_blocks(tokens))
+    tokens = markdown_parser.of_speech("\n".join(lines))  # quoted, since that moves what stands after a tab
+    blocks = list(markdown_parser.code_blocks(tokens))
     is_clear = _is_clear(lines, blocks)
     if tokens and (is_clear or not any("$" in line for start, after, _ in blocks for line in lines[start:after])):
         return "\n".join(_lines(lines, quoted_code, blocks, is_clear=is_clear))
@@ -157,7 +164,7 @@ def _separated(found: re.Match[str], *, is_code: bool = False) -> str:
 
 def _link(text: str, url: str) -> str:
     """A link of a speaker's with this text. Its host follows, of mail its address: words can look like any other."""
-    return f"[{text}]({url}) ({escaped(urlsplit(url).hostname or url.partition(':')[2])})"
+    return f"[{text}]({url}) ({escape_line(urlsplit(url).hostname or url.partition(':')[2])})"
 
 
 _SIGNS = re.compile(rf"[\\`*_\[\]<>|~#${{}}]|:(?=//)|(?<=www)\.|(?P<unescapable>{_UNESCAPABLE})", re.IGNORECASE)
@@ -165,16 +172,16 @@ _OPENING = re.compile(r"^( *)(?:(\d{1,9})(?=[.)](?: |$))|(?=[-+](?: |$)|=|--|:::
 """The beginning of a list, a rule or the like at the start of a line, where `_SIGNS` leaves it alone."""
 
 
-def escape(text: str) -> str:
+def escape_part(text: str) -> str:
     """A part of a line in which every character is shown as itself. It keeps its spaces."""
     line = _escape_signs(sanitize.without_line_breaks(text).expandtabs(1))
-    line = _opened(line)
+    line = _without_opening(line)
     return line.lstrip(" ") if line.startswith("    ") else line  # four spaces would make code of it
 
 
-def escaped(text: str) -> str:
+def escape_line(text: str) -> str:
     """One line in which every character is shown as itself: topics, positions, names."""
-    return escape(sanitize.one_line(text))
+    return escape_part(sanitize.one_line(text))
 
 
 def _escape_signs(text: str) -> str:
@@ -197,14 +204,14 @@ def inline_markdown(text: str) -> str:
     same line: nothing in it is left open that could reach into them, and it has no emphasis, which titles of a report
     have. What the line says is found first and written anew, so that nothing begins where a mark was left out."""
     line = sanitize.plain_letters(sanitize.one_line(text))
-    tokens = layout.of_line(line, for_markdown=True)
+    tokens = markdown_parser.of_line(line, for_markdown=True)
     words = "".join(token.content for token in tokens)
     if not tokens or redact(words) != words:  # emphasis parted a secret
-        return _opened(_escape_signs(redact(words) or line))
-    return re.sub("^:", f"{_JOINER}:", _opened(_written(tokens)))  # what follows a term may be its definition
+        return _without_opening(_escape_signs(redact(words) or line))
+    return re.sub("^:", f"{_JOINER}:", _without_opening(_written(tokens)))  # what follows a term may be its definition
 
 
-def _opened(line: str) -> str:
+def _without_opening(line: str) -> str:
     """A line that begins no block, a formula in brackets among them."""
     return re.sub(rf"^(?= *(?:\\\[|:-+:?$|{_BOX}))", _JOINER, _OPENING.sub(r"\1\2\\", line))
 
@@ -242,7 +249,7 @@ def _pieces(tokens: Iterator[Token]) -> Iterator[tuple[bool, str]]:
             words = "".join(token.content for token in inside)
             url, title = str(token.attrs["href"]), token.attrs.get("title")
             is_image = before.endswith("!")
-            if url and not title and not is_image and layout.words_in(words) and not _ADDRESS_IN_WORDS.search(words):
+            if url and not title and not is_image and words_in(words) and not _ADDRESS_IN_WORDS.search(words):
                 label = _written(inside)
                 label = f"{_JOINER}{label}" if label[0] in "^![" else label
                 yield True, _link(label, url)
@@ -278,16 +285,16 @@ digits, so that nothing can end the link, and so is the semicolon, without which
 def link(url: str, title: str) -> str:
     """A page as a link with the host it leads to after it; as plain text if it is not a page of the web. Its title is
     in quotation marks."""
-    name = escaped(sanitize.quoted(title[:MAX_LINK_LENGTH])) if title else ""
+    name = escape_line(sanitize.quoted(title[:MAX_LINK_LENGTH])) if title else ""
     host = host_of(url)
     if host is None:
-        return name or (escaped(sanitize.quoted(url[:MAX_LINK_LENGTH])) if url else layout.NO_ADDRESS)
+        return name or (escape_line(sanitize.quoted(url[:MAX_LINK_LENGTH])) if url else markdown_parser.NO_ADDRESS)
     address = quote(sanitize.with_ascii_host(url), safe=_SAFE, errors="replace")
-    return f"[{name}]({address}) ({escaped(host)})" if name else f"[{escaped(host)}]({address})"
+    return f"[{name}]({address}) ({escape_line(host)})" if name else f"[{escape_line(host)}]({address})"
 
 
 def address(url: str) -> str:
     """An address as a link that shows all of itself; as plain text if it is not a page of the web."""
     if host_of(url) is None:
-        return escaped(url[:MAX_LINK_LENGTH])
-    return f"[{escaped(url)}]({quote(url, safe=_SAFE, errors='replace')})"
+        return escape_line(url[:MAX_LINK_LENGTH])
+    return f"[{escape_line(url)}]({quote(url, safe=_SAFE, errors='replace')})"

@@ -33,8 +33,8 @@ is before its path is a host and a port, which every browser reads alike: a user
 _HOST = r"[^ \t\n</?#]"
 _ODD_HOST = rf"(?-i:[/?#]|{_HOST}{{0,253}}(?:[%@]|[^\x00-\x7f])|{_HOST}{{254}})"
 ODD_ADDRESS = rf"(?<=:)/(?=/{_ODD_HOST})|(?<=ww)w(?=\.{_ODD_HOST})"
-"""The character before what would make an address of a host that is not plain. To programs that link bare addresses it
-ends at a blank of ASCII or at a slash."""
+"""The character before an address whose host is not plain. For programs that link bare addresses, such a host ends at
+an ASCII blank or a slash."""
 _BARE = rf"(?!&#?\w+;|%%|{ODD_ADDRESS})(?:{_PLAIN}|[()])"
 BARE_ADDRESS = rf"(?<![A-Za-z])(?:(?:https?|ftp)://|www\.)(?!{_ODD_HOST})(?=[A-Za-z0-9])(?:{_BARE})+"
 """An address that such programs link as it is, up to what could begin something where it is no link."""

@@ -11,10 +11,10 @@ from hostile_texts import NASTY, alike, texts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from debate_orchestrator.reports import markup
+from debate_orchestrator.reports import safe_markdown
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.markdown import html_text, markdown_text, template_environment
-from debate_orchestrator.reports.markup import escaped, inline_markdown, quote_speech
+from debate_orchestrator.reports.safe_markdown import escape_line, inline_markdown, quote_speech
 from debate_orchestrator.util import sanitize
 
 WORDS = st.lists(st.text("abcXYZ019", min_size=1, max_size=6), min_size=1, max_size=6)
@@ -32,7 +32,7 @@ def unquoted(markdown: str) -> str:
 
 
 def unescaped(markdown: str) -> str:
-    """The line of which `escaped` made this."""
+    """The line of which `escape_line` made this."""
     return re.sub(r"\\([!-/:-@\[-`{-~])|&lt;", lambda match: match[1] or "<", markdown)
 
 
@@ -199,7 +199,7 @@ VALUE, PARAGRAPH = map(ENVIRONMENT.from_string, ("{{ value }}", "before\n{{ valu
 @for_each((*NASTY, *OPENINGS, *ADDRESSES))
 def test_no_line_leaves_its_place(text: str) -> None:
     """A hostile line is one paragraph at most, as inline_markdown, as a name, and where a template names no filter."""
-    for line in (inline_markdown(text), escaped(text), VALUE.render(value=text)):
+    for line in (inline_markdown(text), escape_line(text), VALUE.render(value=text)):
         must_be_one_paragraph(line)
     after = reading.parser().parse(PARAGRAPH.render(value=text))
     assert [token.type for token in after] == ["paragraph_open", "inline", "paragraph_close"]
@@ -215,10 +215,10 @@ def test_a_value_in_html_is_text() -> None:
 @given(hostile())
 def test_a_literal_line_shows_every_character(text: str) -> None:
     """A literal line is read as exactly the line that was written, and can be unescaped."""
-    (_, inline, _) = reading.parser().parse("x" + escaped(text))
+    (_, inline, _) = reading.parser().parse("x" + escape_line(text))
 
     assert shown_text(reading.shown(inline)) == "x" + sanitize.one_line(text)
-    assert escaped(unescaped(escaped(text))) == escaped(text)
+    assert escape_line(unescaped(escape_line(text))) == escape_line(text)
 
 
 @given(st.lists(hostile() | st.sampled_from(NASTY), min_size=2, max_size=2))
@@ -281,7 +281,7 @@ def test_no_letter_has_a_style_of_its_own() -> None:
     for text, expected in STYLED.items():
         assert {str(function(f"A {text}")) for function in (inline_markdown, writer.line)} == {f"A {expected}"}
         assert quote_speech(text) == f"> {text}"
-        functions = (escaped, markdown_text, html_text, writer.escaped_html, sanitize.without_line_breaks)
+        functions = (escape_line, markdown_text, html_text, writer.escaped_html, sanitize.without_line_breaks)
         assert {str(function(f"A {text}")) for function in functions} == {f"A {text}"}
     assert sanitize.quoted("ℝ and 𝗕") == "“ℝ and 𝗕”"
 
@@ -342,7 +342,9 @@ def kinds(markdown: str, reader: str) -> list[str]:
 def must_begin_nothing(text: str) -> None:
     """Wherever a line of others stands, it is text with links and code that were links and code before."""
     line = inline_markdown(text)
-    assert line.replace(markup._JOINER, "") == sanitize.without_line_breaks(line), "one line, of which all is seen"
+    assert line.replace(safe_markdown._JOINER, "") == sanitize.without_line_breaks(line), (
+        "one line, of which all is seen"
+    )
     assert not re.search(r"(?<!\\)\]\s+\(", line), "a link to some programs"
     # Formulas are no links, and what begins a block of code alone begins none within a line.
     own_links = set(reading.links(f"so {sanitize.one_line(text)}".replace("$", "S")))
@@ -392,7 +394,7 @@ def test_no_name_of_a_character_becomes_one(text: str) -> None:
         for reader in reading.READERS:
             tokens = reading.parsed(markdown, reader)
             assert "<v_quote" not in "".join(child.content for token in tokens for child in token.children or [])
-    assert "AT&T, R&D; so" in quote_speech("AT&T, R&D; so").replace(markup._JOINER, "")
+    assert "AT&T, R&D; so" in quote_speech("AT&T, R&D; so").replace(safe_markdown._JOINER, "")
 
 
 @for_each(["```math", "~~~ Mermaid", "````geojson", "```python so it is not", "- > ``` {.x}", "> 1. ~~~`x` y"])
@@ -425,7 +427,7 @@ FORMULAS = (
 @for_each(FORMULAS)
 def test_no_formula_is_drawn(text: str) -> None:
     """Every dollar sign outside of code is one: words in a formula may vanish."""
-    for made in (quote_speech(text), inline_markdown(text), escaped(text)):
+    for made in (quote_speech(text), inline_markdown(text), escape_line(text)):
         for reader in reading.READERS:
             assert reading.forged(made, reader) == []
     assert shown_text(quote_speech("costs $5")) == "> costs \\$5"

@@ -17,7 +17,7 @@ from debate_orchestrator.core.verdict import ParsedBallot, Vote, mean, swing_win
 from debate_orchestrator.core.winner import deciding_verdict, why_no_winner
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.reports.reviews import GatheredBallots, ReviewerBallot
+from debate_orchestrator.reports.reviewer_ballots import GatheredBallots, ReviewerBallot
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import VoteScales, named_by, winner_word
 from debate_orchestrator.util.numbers import part_of, plural
