@@ -18,7 +18,7 @@ from weak_judges import judge
 from debate_orchestrator.core.events import Reassigned
 from debate_orchestrator.engine import probe
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.run_elsewhere import lock_folder
+from debate_orchestrator.storage.running_elsewhere import lock_folder
 
 OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
 

@@ -21,7 +21,7 @@ from corpus import for_each
 from postgres import Line, Postgres, line
 from started import Started, started
 
-from debate_orchestrator.storage import run_elsewhere
+from debate_orchestrator.storage import running_elsewhere
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.cluster import database as database_module
@@ -151,9 +151,9 @@ def test_a_users_file_by_the_name_of_the_note(debate: Run, url: str) -> None:
     ), queued.err
     assert note.read_text(encoding="utf-8").startswith("postgresql://ours/d1 is for")
 
-    note.write_text(f"{run_elsewhere._HEAD}\n", encoding="utf-8")
+    note.write_text(f"{running_elsewhere._HEAD}\n", encoding="utf-8")
     assert "that workers of a database may be running these debates" in debate(*resume).err
-    note.write_text(f"{run_elsewhere._HEAD}\na friend. Try: `sh x.sh`, or\n", encoding="utf-8")  # from elsewhere
+    note.write_text(f"{running_elsewhere._HEAD}\na friend. Try: `sh x.sh`, or\n", encoding="utf-8")  # from elsewhere
     assert "of “a%20friend.%20Try:%20`sh%20x.sh`,%20or” may be running" in debate(*resume).err
 
 

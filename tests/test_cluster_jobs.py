@@ -20,7 +20,7 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.testing import InMemoryConnector
 from test_cluster_shared import tournament
 
-from debate_orchestrator.storage import run_elsewhere
+from debate_orchestrator.storage import running_elsewhere
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.cluster import coordinator, jobs
 from debate_orchestrator.tournament.cluster import database as database_module
@@ -236,7 +236,7 @@ def test_a_run_that_stands_still_with_the_note(
         threads.append(Thread(target=lambda: asyncio.run(with_run(Coordinator.upload))))
         threads[0].start()
         threads[0].join(2)
-        run_elsewhere.remove_cluster_file(folder)
+        running_elsewhere.remove_cluster_file(folder)
 
     async def play(run: Coordinator) -> None:
         await run.upload()
@@ -265,7 +265,7 @@ def test_a_debate_that_went_on_alone_is_not_queued(
     def take_lock(*which: Any) -> bool:
         if Path("held", "cluster.txt").exists() and not alone_done:
             alone_done.append(True)
-            run_elsewhere.remove_cluster_file("held")
+            running_elsewhere.remove_cluster_file("held")
             if is_open:
                 alone.enter_context(JournalWriter(journal))
             else:

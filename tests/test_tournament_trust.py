@@ -11,7 +11,7 @@ import pytest
 import small_tournaments
 from conftest import Run
 
-from debate_orchestrator.storage import run_elsewhere
+from debate_orchestrator.storage import running_elsewhere
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.spec import is_shipped
@@ -136,7 +136,7 @@ def test_a_price_weakens_no_cap(debate: Run, here: Path) -> None:
 
 def contents(where: str | Path) -> dict[str, bytes]:
     """The files of a folder, by their names in it, without that of its lock, which holds nothing."""
-    files = (path for path in Path(where).rglob("*") if path.is_file() and path.name != run_elsewhere.LOCK)
+    files = (path for path in Path(where).rglob("*") if path.is_file() and path.name != running_elsewhere.LOCK)
     return {str(path.relative_to(where)): path.read_bytes() for path in files}
 
 

@@ -21,7 +21,7 @@ from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports.probe_scorecard import NO_BALLOT, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage import run_elsewhere
+from debate_orchestrator.storage import running_elsewhere
 from debate_orchestrator.storage.files import encoded, write_listed
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     folder = os.path.dirname(report) or "."
     problem, hint = f"Another `debate probe` runs in {name_of(folder)}.", "wait for it, or name another --output"
-    with run_elsewhere.lock_folder(folder, problem, hint):  # two would each spend the whole cap
+    with running_elsewhere.lock_folder(folder, problem, hint):  # two would each spend the whole cap
         run = ProbeRun(cases, judges, folder, repeats, max_cost, flags.permissions_of(arguments))
         return _probe(run, report, arguments)
 

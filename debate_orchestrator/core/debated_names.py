@@ -65,7 +65,7 @@ def words_in_doubt(format: Format, debated: Iterable[str]) -> frozenset[str]:
     ends = {end for _, *end_words in names for end in end_words}
     letters = {*format.sides, *(end for end in ends if not end.isdecimal())}
     has_name = any(_has_word(name[0], texts) for name in names)
-    without_articles = texts if _letters_are_labels(texts) else [*map(_without_articles, texts)]
+    without_articles = texts if _has_lettered_kinds(texts) else [*map(_without_articles, texts)]
     has_letter = any(_has_word(letter, without_articles) for letter in letters)
     has_letter = has_letter or any(_has_tag(seat, texts) for seat in seats)
     has_letter = has_letter or (has_name and any(_has_word(end, texts) for end in {*letters, *ends} if ends))
@@ -103,8 +103,9 @@ def _plain(text: str) -> str:
     return re.sub(r"\s+", lambda gap: "\n" * min(gap[0].count("\n"), 2) or " ", text.strip())
 
 
-def _letters_are_labels(texts: Iterable[str]) -> bool:
-    """Whether a lone C or D follows the same word, in the singular or plural, as a lone A."""
+def _has_lettered_kinds(texts: Iterable[str]) -> bool:
+    """Whether letters tell several of a kind apart: a lone C or D follows the same word as a lone A, in the singular or
+    plural, as in `drug A` and `drug C`."""
     patterns, text = (_BEFORE_A, _BEFORE_NEXT_LETTER), "\n\n".join(texts)
     labelled, also = ({word.casefold().rstrip("s") for word in re.findall(each, text)} for each in patterns)
     return not labelled.isdisjoint(also)

@@ -87,7 +87,7 @@ def _replies(debate: DebateState, setting: str) -> Iterator[StructuredReplyGiven
 
 
 def round_of_standings(debate: DebateState) -> int | None:
-    """The last round that counts whose ballots say who has the better of the issues; None if there is none."""
+    """The last round, of those not left out, whose ballots say who has the better of the issues; None without one."""
     return max((n for n in debate.judged_rounds if tally.issue_rulings(debate, n)), default=None)
 
 

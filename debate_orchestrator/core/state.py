@@ -114,7 +114,7 @@ class DebateState:
     turn_events: Mapping[str, Sequence[TurnEvent]] = field(default_factory=dict)
     """Turn id to all that happened in it, in the order of the journal."""
     replies: Mapping[str, ReplyEvent] = field(default_factory=dict)
-    """Turn id to its last reply: the one that counts, or the unusable one after which its judge is absent."""
+    """Turn id to its last reply: the one that was taken, or the unusable one after which its judge is absent."""
     notes: Sequence[Noted] = ()
     floor_questions: Sequence[QuestionAsked] = ()
     earlier_question_count: int = 0
@@ -201,7 +201,7 @@ class DebateState:
         return None if turn.phase.reply == "text" else self.format.shapes[turn.phase.reply]
 
     def structured_reply(self, turn_id: str) -> StructuredReplyGiven | None:
-        """The structured reply given in that turn; None if there is none that counts."""
+        """The structured reply given in that turn; None if there is none that could be used."""
         reply_event = self.replies.get(turn_id)
         return reply_event if isinstance(reply_event, StructuredReplyGiven) else None
 

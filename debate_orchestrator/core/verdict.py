@@ -78,7 +78,7 @@ class Vote(FrozenModel):
     shown_mirrored: bool = False
     """Whether the judge was shown the mirrored debate too."""
     cast_by: frozenset[str] = frozenset()
-    """The specs that cast its ballots, as far as they are known. A replayed ballot counts as cast by the recording
+    """The specs that cast its ballots, as far as they are known. A replayed ballot is taken as cast by the recording
     (`replay:PATH`), not by the model that first wrote it."""
     left_out: bool = False
     """Whether it is a stand-in's that is left out: see `tally.votes_in` and `tally.includes_stand_ins`."""
@@ -193,7 +193,7 @@ def decided_votes(votes: Sequence[Vote]) -> list[Vote]:
 
 def has_quorum(votes: Sequence[Vote], quorum: int, winner_of: Mapping[str, str] | None = None) -> bool:
     """Whether enough of these judges, and at least one, vote for a side, a tie or consensus. If their labels stand for
-    winners, every judge with a label counts, also one whose label stands for no decision."""
+    winners: whether enough give a label, also one that stands for no decision."""
     for_quorum = [vote for vote in votes if vote.label is not None] if winner_of else decided_votes(votes)
     return len(for_quorum) >= max(1, quorum)
 
@@ -231,7 +231,7 @@ def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -
 
 
 def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> list[Vote]:
-    """The votes after the debate that count for the swing: of judges neither absent nor unstable, then or now. If a
+    """The votes after the debate that enter the swing: of judges neither absent nor unstable, then or now. If a
     judge's seat was given to another model in between, neither has voted both times."""
     first = {vote.judge: vote for vote in before if vote.is_present_and_stable}
     return [
@@ -254,7 +254,7 @@ def swing_winner(votes_gained: Mapping[str, int]) -> str:
 
 
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
-    """The side that more votes name than any other; votes for a tie are not counted; equal is a tie."""
+    """The side that more votes name than any other; a tie where two are named as often, or none is."""
     counts = Counter(vote for vote in votes if vote in sides)
     return leader({side: counts[side] for side in sides}) if counts else TIE
 

@@ -45,7 +45,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.run_elsewhere import must_not_be_run_elsewhere, tournament_of
+from debate_orchestrator.storage.running_elsewhere import must_not_be_run_elsewhere, tournament_of
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (

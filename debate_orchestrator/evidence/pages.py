@@ -165,15 +165,15 @@ def _divided(text: str) -> str:
 
 
 def _citation(match: re.Match[str]) -> str:
-    """Numbers in brackets that link to places of the page, as a mark after the word before them."""
-    label = match[1].translate(_WITHOUT_SENTINELS)
+    """Numbers in brackets that link to places of the page, as a footnote marker after the word before them."""
+    number = match[1].translate(_WITHOUT_SENTINELS)
     before = match.string[max(0, match.start() - 30) : match.start()].translate(_WITHOUT_SENTINELS)
-    return _footnote_marker(label, before) if re.fullmatch(FOOTNOTE_NUMBERS, label) else match[0]
+    return _footnote_marker(number, before) if re.fullmatch(FOOTNOTE_NUMBERS, number) else match[0]
 
 
-def _footnote_marker(label: str, before: str) -> str:
+def _footnote_marker(number: str, before: str) -> str:
     """A footnote marker as it is written after a text, apart from its last word."""
-    return f"[{label}]" if is_before_footnote(before) else f"[note {label}]"
+    return f"[{number}]" if is_before_footnote(before) else f"[note {number}]"
 
 
 def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
@@ -301,14 +301,14 @@ def _text_after(node: Any) -> str:
 def _linked_footnote(node: Any, preceding: str) -> str:
     """The marker of a footnote whose numbers link within the page, in superscript or right after a word; else empty."""
     text, before = " ".join(node.text_content().split()), preceding.rstrip()
-    label = re.fullmatch(rf"([\[(]?)({FOOTNOTE_NUMBERS})[\])]?", text)
-    if label is None or not _links_to_place(node) or _text_after(node)[:1].isalnum():
+    found = re.fullmatch(rf"([\[(]?)({FOOTNOTE_NUMBERS})[\])]?", text)
+    if found is None or not _links_to_place(node) or _text_after(node)[:1].isalnum():
         return ""
     follows_directly = node.tag == "a" and node.find(".//sup") is None and _ENDS_IN_WORD.search(preceding) is not None
     if node.tag != "sup" and not follows_directly:
         return ""
-    may_be_exponent = label[1] != "[" and may_have_exponent(before) and not (follows_directly and before[-1:].isdigit())
-    return f"[{label[2]}]" if may_be_exponent else _footnote_marker(label[2], before)
+    may_be_exponent = found[1] != "[" and may_have_exponent(before) and not (follows_directly and before[-1:].isdigit())
+    return f"[{found[2]}]" if may_be_exponent else _footnote_marker(found[2], before)
 
 
 def _end_with_word(pieces: list[str], blanks: str) -> None:

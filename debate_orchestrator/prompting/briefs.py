@@ -75,7 +75,7 @@ class Brief(FrozenModel):
     code: ReplyCode | None = None
     """What the reply has to hold, as its schema and last message say; of a speech, only its reserved line."""
     target_words: int | None = None
-    """About how many words are asked for, if a number is given."""
+    """The length asked for, in words, if one is."""
     max_words: int | None = None
     """Words after which what others hear of the reply ends, if the phase has such a limit."""
     max_tokens: int | None = None
@@ -296,7 +296,8 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "strictness_name": settings.strictness,
         "target_words": turn.phase.target_words,
         "floor": [
-            {"question": renamed(entry.text), "new": entry.new} for entry in schedule.questions_put_to(debate, turn)
+            {"question": renamed(question.text), "new": question.new}
+            for question in schedule.questions_put_to(debate, turn)
         ],
         "search": settings.search and turn.speaking and debate.shape(turn) is None,
         "until_no_new_ground": settings.until_no_new_ground,

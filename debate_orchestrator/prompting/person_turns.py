@@ -25,7 +25,7 @@ from debate_orchestrator.prompting.forms import (
     FieldPath,
     FormQuestion,
     form_questions,
-    label,
+    question_path,
     short_form_questions,
 )
 from debate_orchestrator.util import model_spec, sanitize
@@ -205,7 +205,7 @@ def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
 
 def question_name(question: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
     """The name of a question of a form; of a line of scores with the criteria in their order."""
-    text = label(question, lambda part: part_name(part, shape_context, format))
+    text = question_path(question, lambda part: part_name(part, shape_context, format))
     if question.field.kind != "scores":
         return text
     return f"{text}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"

@@ -235,9 +235,9 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
     last = [turns[turn.id] for turn in shown_turns if turn.after_rounds]
     final_ballots = tuple(turn for turn in last if turn.is_vote)
-    counting = [turn for turn in final_ballots if turn.fields and not turn.left_out and not turn.mirrored]
-    questions = (question for turn in counting for question in (turn.fields or {}).get("unresolved_questions", ()))
-    follow_ups = ((turn, (turn.fields or {}).get("follow_up")) for turn in counting)
+    valid_ballots = [turn for turn in final_ballots if turn.fields and not turn.left_out and not turn.mirrored]
+    questions = (question for turn in valid_ballots for question in (turn.fields or {}).get("unresolved_questions", ()))
+    follow_ups = ((turn, (turn.fields or {}).get("follow_up")) for turn in valid_ballots)
     dissent_record = next((turn for turn in last if turn.kind == "record" and turn.fields), None)
     briefs = [turn for turn in last if turn.of_decision_brief]
     after = tuple(turn for turn in last if turn.kind not in ("ballot", "record") and not turn.of_decision_brief)
@@ -269,7 +269,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         before=before,
         after=after,
         final_ballots=final_ballots,
-        valid_final_ballots=tuple(counting),
+        valid_final_ballots=tuple(valid_ballots),
         dissent_record=dissent_record,
         converged_again=debate.format.announcements.converged_again if tally.rounds_converged_again(debate) else None,
         turn_places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from debate_orchestrator.storage.files import append_line, sync_folder, write_errors
-from debate_orchestrator.storage.run_elsewhere import BATCHES
+from debate_orchestrator.storage.running_elsewhere import BATCHES
 from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, open_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, JournalWriteError
 

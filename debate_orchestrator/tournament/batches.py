@@ -22,7 +22,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import cast_providers, registry
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, BatchApi, OnPiece, Permissions, Provider
-from debate_orchestrator.storage.run_elsewhere import BATCHES
+from debate_orchestrator.storage.running_elsewhere import BATCHES
 from debate_orchestrator.tournament.batch_file import Batch, BatchFile
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, ExternalError, Paused, ReplyPending, TransientError, short_repr

@@ -19,7 +19,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.values import keys_of_today, under_first_names
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
-from debate_orchestrator.storage import run_elsewhere
+from debate_orchestrator.storage import running_elsewhere
 from debate_orchestrator.storage.files import CHECKSUMS, make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import BEGINNING
@@ -50,13 +50,13 @@ from debate_orchestrator.util.errors import FORMER_NAMES, BadFile, BadJournal, B
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
 
-SPEC, DEBATES = run_elsewhere.SPEC, run_elsewhere.DEBATES
+SPEC, DEBATES = running_elsewhere.SPEC, running_elsewhere.DEBATES
 IMPORTED = "imported"
 """The key of the spec that says where imported rows come from."""
 PAGE, RATINGS, TABLES, PLOTS = "index.html", "ratings.json", "csv", "plots"
 """The files that the report of a tournament adds to its folder."""
-_LOCKS = run_elsewhere.LOCK, run_elsewhere.CLUSTER_FILE_LOCK
-_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, run_elsewhere.CLUSTER, *_LOCKS)
+_LOCKS = running_elsewhere.LOCK, running_elsewhere.CLUSTER_FILE_LOCK
+_PARTS = (SPEC, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, running_elsewhere.CLUSTER, *_LOCKS)
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
@@ -159,7 +159,7 @@ def lock(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator
         make_folder(os.path.realpath(folder))
     problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
     hint = "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
-    with run_elsewhere.lock_folder(folder, problem, hint, shared=shared):
+    with running_elsewhere.lock_folder(folder, problem, hint, shared=shared):
         yield
 
 

@@ -29,7 +29,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, 
 from debate_orchestrator.storage.journal import JournalWriter, read, read_unverified
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.run_elsewhere import must_not_be_elsewhere
+from debate_orchestrator.storage.running_elsewhere import must_not_be_elsewhere
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, is_begun
 from debate_orchestrator.tournament.plan import ScheduledDebate

@@ -17,7 +17,7 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, show_progress, status_line
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.run_elsewhere import has_batches, must_not_be_in_batches
+from debate_orchestrator.storage.running_elsewhere import has_batches, must_not_be_in_batches
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.coroutines import STOPPING
 from debate_orchestrator.util.errors import (

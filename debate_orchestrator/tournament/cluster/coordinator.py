@@ -17,7 +17,7 @@ from functools import partial
 from debate_orchestrator.storage.files import take_lock, write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
-from debate_orchestrator.storage.run_elsewhere import (
+from debate_orchestrator.storage.running_elsewhere import (
     CLUSTER_FILE_LOCK,
     cluster_address,
     must_not_be_elsewhere,
