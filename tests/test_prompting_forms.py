@@ -259,7 +259,7 @@ def test_labels() -> None:
 
     def labels(shape: Shape, entered: Mapping[FieldPath, str] = MappingProxyType({})) -> list[str]:
         return [
-            forms.label(question, lambda part: names.get(part, ""))
+            forms.question_path(question, lambda part: names.get(part, ""))
             for question in forms.form_questions(shape, CONTEXT, entered)
         ]
 
@@ -283,7 +283,7 @@ def test_a_field_is_called_as_its_format_says() -> None:
     }
     first, second = forms.form_questions(shape, CONTEXT, {})
 
-    assert [forms.label(question, lambda part: "") for question in (first, second)] == ["Rounds", "Chair"]
+    assert [forms.question_path(question, lambda part: "") for question in (first, second)] == ["Rounds", "Chair"]
     assert (first.about, second.about) == (about, "who sits there")
     described = json_schema(shape, CONTEXT)["properties"]
     assert [described[name]["description"] for name in shape] == [about, "who sits there; null if none does"]
