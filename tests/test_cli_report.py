@@ -181,7 +181,7 @@ def test_all_is_well(reported: Run) -> None:
     assert (ran.code, ran.err) == (0, "Next: open report.html; nothing needs to be made again.\n")
     assert {"report.md", "report.json"} <= set(reports_here())
     assert ran.out.count("belongs to this journal, and is unchanged") == len(reports_here())
-    assert [(one["report"], one["state"], one["remade"], one["ok"]) for one in output["reports"]] == [
+    assert [(one["report"], one["state"], one["rerendered"], one["ok"]) for one in output["reports"]] == [
         (name, "unchanged", "same", True) for name in reports_here()
     ]
     assert output["reports"][0]["head"] == output["head"] and output["reports"][0]["lines"] == output["lines"]

@@ -168,7 +168,7 @@ def test_a_report_in_the_toy_file_type_is_checked(finished: Run) -> None:
     """`check` finds it beside its journal, takes its name for the journal's, and sees a change in it."""
     finished("report", FINISHED, "--to", "report.txt")
     beside = finished("check", FINISHED, "--json").json["reports"]
-    assert ("report.txt", "unchanged", "same") in {(each["report"], each["state"], each["remade"]) for each in beside}
+    assert ("report.txt", "unchanged", "same") in {(one["report"], one["state"], one["rerendered"]) for one in beside}
     assert "report.txt is a report; using its journal" in finished("check", "report.txt").err
 
     file = Path("report.txt")

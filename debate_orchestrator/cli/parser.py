@@ -206,7 +206,7 @@ def _setup_parser() -> argparse.ArgumentParser:
     group = parser.add_argument_group("options of the setup conversation, used by `debate` without a verb")
     group.add_argument("words", metavar="TOPIC", nargs="?", help="the topic, in quotation marks")
     group.add_argument("--topic", help=argparse.SUPPRESS)
-    group.add_argument("--answers", metavar="FILE", help="continue the conversation in FILE, or begin it there")
+    group.add_argument("--answers", metavar="FILE", help="continue the setup in FILE, or begin it there")
     group.add_argument("--format", metavar="NAME", help="the format; `debate formats` lists them")
     group.add_argument("--moderator", metavar="MODEL", help="the model that restates the topic and derives positions")
     group.add_argument("--rehearse", action="store_true", help="call no model, not even in the setup")

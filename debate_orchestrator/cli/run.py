@@ -28,8 +28,8 @@ _MAX_PIPED = 64 * MAX_TOPIC_LENGTH
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_answers(parser)
-    about = "let stand-ins take the seats of models, at no cost; a person at the terminal keeps theirs; briefs are kept"
-    parser.add_argument("--rehearse", action="store_true", help=about)
+    about = "let stand-ins take the seats of models, at no cost; a person at the terminal keeps theirs; "
+    parser.add_argument("--rehearse", action="store_true", help=about + "the prompts are kept to read")
     parser.set_defaults(real_debate="")
     flags.add_permissions(parser)
     flags.add_progress(parser)

@@ -170,6 +170,7 @@ class Settings(JournaledModel):
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
     origins: dict[str, AnswerOrigin] = {}
+    """Setting to where its value comes from, of those in SETTINGS_WITH_ORIGIN."""
 
     @property
     def as_of(self) -> str | None:

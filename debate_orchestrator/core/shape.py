@@ -79,8 +79,8 @@ class Field(FrozenModel):
     """The label of the field in a person's form; its name if empty."""
     about: Text = ""
     null_when: Text = ""
-    """The condition under which the field is null, as in `unless detected`. It is appended to `about` in the schema for
-    models; people are not shown it."""
+    """Words that tell models when the field is null, as in `unless detected`. They are appended to `about` in the
+    schema for models; people are not shown them. They decide nothing: the conditions are `only_if` and `unless`."""
     options: tuple[PrintableKey, ...] = PydanticField(default=(), max_length=MAX_ITEMS)
     """The options of a choice; empty means the sides."""
     fields: dict[PrintableKey, Field] = {}

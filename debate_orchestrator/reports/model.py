@@ -95,7 +95,7 @@ class ReportModel(Part):
     strictness: str
     """The judges' strictness: `strict` or `lenient`, or what the rubric has."""
     as_of: str | None = None
-    """The time to which the topic binds both sides; null if it binds to none."""
+    """The time to which the topic binds both sides: `2019` if it begins "As of 2019, "; null if it binds to none."""
     rounds_asked: int
     """The number of rounds asked for; 0 if the format has no rounds."""
     rounds_completed: int
@@ -125,7 +125,7 @@ class ReportModel(Part):
     """The unresolved questions of the final ballots, each once."""
     follow_up: tuple[FollowUp, ...]
     """Of the final ballots."""
-    links: tuple[ArgumentLink, ...] = ()
+    argument_links: tuple[ArgumentLink, ...] = ()
     """The attacks and answers between turns, in the order of the debate."""
     turns: tuple[TurnReport, ...]
     """The transcript: every turn that was taken, in the order of the debate, with the dissent record and the decision
@@ -259,7 +259,7 @@ def _report(entries: Sequence[Entry], reviewer_ballots: GatheredBallots | None) 
         dissent=_disputed_claims(dissent_record, debate.format.sides),
         unresolved_questions=tuple(dict.fromkeys(questions)),
         follow_up=tuple(FollowUp(judge=turn.seat, turn=turn.id, text=text) for turn, text in follow_ups if text),
-        links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
+        argument_links=tuple(link for turn in shown_turns if turn.speaking for link in _argument_links(debate, turn)),
         turns=(*before, *in_rounds, *after, *final_ballots, *([dissent_record] if dissent_record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=CostsReport.of(costs_of(debate)),
@@ -464,7 +464,7 @@ def _disputed_claims(dissent_record: TurnReport | None, sides: Sequence[str]) ->
     return tuple(DisputedClaim.of(row, sides) for row in (dissent_record.fields or {})["rows"])
 
 
-def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
+def _argument_links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     how, turns = schedule.turns_argued_with(debate, turn)
     yield from (ArgumentLink(turn=turn.id, how=how, to=earlier.id) for earlier in turns)
 

@@ -313,7 +313,7 @@ class Verification(NamedTuple):
             "report": self.path,
             "ok": self.ok,
             "state": self.state,
-            "remade": self.rerendered,
+            "rerendered": self.rerendered,
             "version": checksum.version if checksum else None,
             "lines": checksum.lines if checksum else None,
             "head": checksum.last_hash if checksum else None,

@@ -71,7 +71,7 @@ SETTING_TEXTS = {
         },
     ),
     "max_cost": SettingText(
-        "total budget in US dollars, or none; the debate pauses before it costs more", "null", "USD"
+        "the cap on the total cost in US dollars, or none; the debate pauses before it costs more", "null", "USD"
     ),
     "search": SettingText("debaters may search the web if their provider can", "false", caption="Web search"),
     "retry_for": SettingText(

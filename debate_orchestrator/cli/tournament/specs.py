@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FLAGS = {
     "tag": ("NAME", "the name of the tournament; part of every debate's id"),
     "topics": ("FILE", "a CSV, JSON or YAML file with id, motion (the sentence that is debated) and category"),
-    "sides": ("HOW", "swapped, balanced, random or fixed"),
+    "sides": ("HOW", "swapped (each pair debates both ways round), balanced, random or fixed"),
     "first": ("WHO", "who speaks first: pro, con, balanced, random or both"),
     "format": ("NAME", "`debate formats` lists them; the path of your own, as ./NAME"),
     "rounds": ("N", "rounds of each debate"),

@@ -46,7 +46,7 @@ def render(report: ReportModel) -> str:
         "gist": partial(gist, checked_tags=checked_tags, scales=report.judging.scales),
         "excerpt": excerpt,
         "claims_of": lambda turn: [f"C{n}" for n, row in enumerate(report.dissent or (), 1) if turn.id in row.turns],
-        "links": {link.turn: link for link in report.links},
+        "argument_links": {link.turn: link for link in report.argument_links},
         "before": BEFORE,
         "after": AFTER,
     }
@@ -86,7 +86,7 @@ def _render_template(template: str, values: dict[str, Any]) -> str:
 def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
     """The course of a disputed claim: where it was made, then each challenge with its answer."""
     places = [turn for turn in report.turn_places if turn in row.turns]
-    answers = {link.to: link.turn for link in report.links if link.how == "answers" and link.turn in row.turns}
+    answers = {link.to: link.turn for link in report.argument_links if link.how == "answers" and link.turn in row.turns}
     statements = [turn for turn in places if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]
     challenges = [turn for turn in places if turn.split(".")[1] == CHALLENGE]
     if statements:
