@@ -303,13 +303,13 @@ def test_a_full_disk_loses_no_batch(
 
 def test_a_line_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """The id that a full disk does not take is written before the next batch begins, and is not reported."""
-    record = BatchFile(".")
-    batch = record.begin("m", {"c0": None})
+    batch_file = BatchFile(".")
+    batch = batch_file.record_intent("m", {"c0": None})
     with monkeypatch.context() as patched:
         SmallDisk(patched)
-        record.end(batch, "paid")
-    record.begin("m", {"c1": None})
-    record.close()
+        batch_file.record_creation(batch, "paid")
+    batch_file.record_intent("m", {"c1": None})
+    batch_file.close()
     lines = [json.loads(line) for line in Path("batches.jsonl").read_text().splitlines()]
 
     assert [line.get("id", "begun") for line in lines] == ["begun", "paid", "begun"] and not caplog.messages
@@ -319,8 +319,8 @@ def test_a_line_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch, capl
 def test_a_record_that_another_program_changes(here: Path, caplog: pytest.LogCaptureFixture, text: str) -> None:
     """Nothing is written into a record that an editor saved meanwhile, and none of its lines is overwritten. No batch
     is begun then, and the line that can't be written is reported at the end, with what to do."""
-    record = BatchFile(".")
-    batch = record.begin("m", {"c0": None})
+    batch_file = BatchFile(".")
+    batch = batch_file.record_intent("m", {"c0": None})
     path = Path("batches.jsonl")
     before = path.read_text() + text
     if text:
@@ -328,10 +328,10 @@ def test_a_record_that_another_program_changes(here: Path, caplog: pytest.LogCap
     else:
         Path("new").write_text(before)
         os.replace("new", path)
-    record.end(batch, "paid")
+    batch_file.record_creation(batch, "paid")
     with pytest.raises(JournalWriteError, match=r"Another program changed \./batches\.jsonl"):
-        record.begin("m", {"c1": None})
-    record.close()
+        batch_file.record_intent("m", {"c1": None})
+    batch_file.close()
 
     assert path.read_text() == before
     (message,) = caplog.messages
@@ -349,12 +349,12 @@ def test_a_line_of_the_users_without_its_newline(here: Path, monkeypatch: pytest
     with monkeypatch.context() as full, pytest.raises(BadFile, match="No space"):
         full.setattr(os, "pwrite", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
         BatchFile(".")
-    record = BatchFile(".")
-    record.close()
-    assert getattr(record.batch_of("c0"), "id", None) == "paid"
+    batch_file = BatchFile(".")
+    batch_file.close()
+    assert getattr(batch_file.batch_of("c0"), "id", None) == "paid"
     assert Path("batches.jsonl").read_text() == f"{begun}{line}\n"
 
     Path("batches.jsonl").write_text(begun + '{"batch": "b", "id": "pa')
-    record = BatchFile(".")
-    record.close()
-    assert getattr(record.batch_of("c0"), "id", "") is None and Path("batches.jsonl").read_text() == begun
+    batch_file = BatchFile(".")
+    batch_file.close()
+    assert getattr(batch_file.batch_of("c0"), "id", "") is None and Path("batches.jsonl").read_text() == begun

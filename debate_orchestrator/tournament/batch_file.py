@@ -109,7 +109,7 @@ class BatchFile:
         """The batch that holds a call; None if none does."""
         return self._batch_by_call.get(call)
 
-    def begin(self, model: str, calls: Mapping[str, str | None]) -> Batch:
+    def record_intent(self, model: str, calls: Mapping[str, str | None]) -> Batch:
         """Records a batch that is about to be created, of calls with their codes. Raises as `_append`."""
         self._write_pending()
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
@@ -118,7 +118,7 @@ class BatchFile:
         self._take(line)
         return self._batches[name]
 
-    def end(self, batch: Batch, id: str | None) -> None:
+    def record_creation(self, batch: Batch, id: str | None) -> None:
         """Records the provider's name for a batch; None if it was not created, so that its calls may be put into
         another. A line that can't be written waits for the next batch, or for `close`."""
         line = {"batch": batch.name, "id": id}

@@ -77,18 +77,17 @@ class Batches:
         self._results: dict[str, asyncio.Task[Results]] = {}
 
     def wrap_providers(
-        self, plain: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
+        self, unlimited: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
     ) -> dict[str, Provider]:
-        """The providers of a debate; those that take batches are replaced. `limited` makes the calls that are
-        made alone."""
+        """The providers of a debate; those that take batches are replaced. `limited`, which keep rate limits, make the
+        calls that are made alone; `unlimited` put calls into batches."""
         providers = dict(limited)
-        for seat, provider in plain.items():
+        for seat, provider in unlimited.items():
             if registry.takes_batches(provider.name):
                 if provider.name not in self._apis:
                     api = cast_providers.make_provider(provider.name, current, self._permissions)
                     self._apis[provider.name] = cast(BatchApi, api)
-                source = cast(BatchApi, provider)
-                providers[seat] = BatchedProvider(limited[seat], source, current, self)
+                providers[seat] = BatchedProvider(limited[seat], cast(BatchApi, provider), current, self)
         return providers
 
     def has_call(self, call: str) -> bool:
@@ -175,15 +174,15 @@ class Batches:
                 file, uploaded = await api.upload_batch(bodies), bodies
             # Nothing is awaited since the last look at the calls: one that left before is in no batch, and one that
             # leaves from here on finds itself on record.
-            batch = self._file.begin(model, {call: self._calls[call].code for call in bodies})
+            batch = self._file.record_intent(model, {call: self._calls[call].code for call in bodies})
             try:
                 id = await api.create_batch(bodies, file)
             except ExternalError as error:
                 if isinstance(error, TransientError) and not error.not_begun:
                     raise self._pending(batch, error.problems) from None
-                self._file.end(batch, None)
+                self._file.record_creation(batch, None)
                 raise
-            self._file.end(batch, id)
+            self._file.record_creation(batch, id)
             self._on_note(f"Batch {id} has {plural(len(bodies), 'call')} of {batch.model}.")
             return batch
 
@@ -291,9 +290,9 @@ async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
 class BatchedProvider(Provider):
     """A provider of one debate whose calls go into batches: all but searches, and turns of which a call failed."""
 
-    def __init__(self, direct: Provider, source: BatchApi, current: CurrentState, batches: Batches):
-        self.name, self.caches = direct.name, direct.caches and not batches.creates_batches
-        self._direct, self._source, self._current, self._batches = direct, source, current, batches
+    def __init__(self, limited: Provider, unlimited: BatchApi, current: CurrentState, batches: Batches):
+        self.name, self.caches = limited.name, limited.caches and not batches.creates_batches
+        self._limited, self._unlimited, self._current, self._batches = limited, unlimited, current, batches
         self._stop = asyncio.Event()
 
     def _id(self, brief: Brief) -> str:
@@ -324,20 +323,20 @@ class BatchedProvider(Provider):
         self._stop = stop
         if self.in_batch(brief):
             return not stop.is_set()
-        return await self._direct.acquire(brief, stop)
+        return await self._limited.acquire(brief, stop)
 
     def release(self, brief: Brief) -> None:
         if not self.in_batch(brief):
-            self._direct.release(brief)
+            self._limited.release(brief)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         if not self.in_batch(brief):
-            return await self._direct.reply(brief, on_text)
-        body = self._source.batch_body(brief)
+            return await self._limited.reply(brief, on_text)
+        body = self._unlimited.batch_body(brief)
         code = brief.code.text if brief.code else None
         reply = await self._batches.reply(self._id(brief), self.name, body, self._stop, code)
         on_text(reply.text)
         return reply
 
     async def close(self) -> None:
-        await self._direct.close()
+        await self._limited.close()

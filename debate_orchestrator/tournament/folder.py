@@ -28,8 +28,8 @@ from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, 
 from debate_orchestrator.tournament.rows import ROWS
 from debate_orchestrator.tournament.spec import (
     MAX_MODELS,
+    Participant,
     Topic,
-    TournamentModel,
     TournamentSpec,
     check,
     spec_from_values,
@@ -234,7 +234,7 @@ def linked_parts(folder: str) -> list[str]:
     return [name for name in _PARTS if is_link(os.path.join(folder, name))]
 
 
-def add_model(tournament: Tournament, model: TournamentModel) -> Tournament:
+def add_model(tournament: Tournament, model: Participant) -> Tournament:
     """The tournament with one more model, which meets all others; what was scheduled before stays as it is.
     Raises BadSettings if the model is there already, can't take part, or is one too many."""
     spec = tournament.spec

@@ -36,8 +36,8 @@ _LATEST_SECONDS = 1e11
 Value = TypeVar("Value")
 
 
-class JudgeRow(NamedTuple):
-    """One row as it was read: values by the fields of the map, those of scores by criterion."""
+class ImportedRow(NamedTuple):
+    """A row of an imported file, on one judge, as it was read: values by the fields of the map, scores by criterion."""
 
     line: int
     values: Mapping[str, Any]
@@ -45,17 +45,17 @@ class JudgeRow(NamedTuple):
     usage_by_role: dict[Any, RoleUsage] = {}
 
 
-class Collector:
+class RowCollector:
     """Puts rows of judges together into debates and ballots."""
 
     def __init__(self, file_name: str, *, has_time: bool):
         self._file_name, self._has_time = file_name, has_time
-        self._problem_cases: dict[str, list[str]] = {}
-        """The unreadable values, by kind."""
+        self._examples_by_problem: dict[str, list[str]] = {}
+        """What could not be read, with its line, by the kind of problem."""
         self._debates: dict[str, dict[str, Any]] = {}
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
 
-    def add(self, row: JudgeRow) -> None:
+    def add(self, row: ImportedRow) -> None:
         debate_id, judge = self._name(row, "debate"), self._name(row, "judge")
         if not debate_id:
             self._note("Rows without a debate, left out", f"line {row.line}")
@@ -84,34 +84,34 @@ class Collector:
             score=self._read(row, "score", finite, "`score` that is not a number"),
         )
 
-    def _read(self, row: JudgeRow, key: str, read: Callable[[Any], Value | None], kind: str) -> Value | None:
+    def _read(self, row: ImportedRow, key: str, read: Callable[[Any], Value | None], kind: str) -> Value | None:
         """The value of a column; None for an empty cell and, with a note of this kind, for one that can't be read."""
         cell = row.values.get(key)
         if _is_missing(cell):
             return None
         if (value := read(cell)) is None:
-            self._note(kind, _case(cell, row.line))
+            self._note(kind, _example(cell, row.line))
         return value
 
-    def _repeat(self, row: JudgeRow) -> int | str:
+    def _repeat(self, row: ImportedRow) -> int | str:
         """The number of a judge's judging of a debate: 0 for an empty cell; for any other value a text, with a note."""
         cell, text = row.values.get("repeat"), self._name(row, "repeat")
         number = _whole_number(cell) if text or isinstance(cell, list | dict) else 0
         if number is not None and number >= 0:
             return number
-        self._note("`repeat` that is not 0, 1, 2 ..., numbered after those by order of rows", _case(cell, row.line))
+        self._note("`repeat` that is not 0, 1, 2 ..., numbered after those by order of rows", _example(cell, row.line))
         return text
 
-    def _note(self, kind: str, case: str) -> None:
-        self._problem_cases.setdefault(kind, []).append(case)
+    def _note(self, kind: str, example: str) -> None:
+        self._examples_by_problem.setdefault(kind, []).append(example)
 
-    def _name(self, row: JudgeRow, key: str) -> str:
+    def _name(self, row: ImportedRow, key: str) -> str:
         """A text or a number as text; empty for an empty cell and all else. Raises BadFile for one that is too long."""
         text = _text(row.values.get(key))
         rows.check_name(key, text, self._file_name)
         return "" if text.casefold() in _EMPTY else text
 
-    def _take_debate(self, debate_id: str, row: JudgeRow) -> None:
+    def _take_debate(self, debate_id: str, row: ImportedRow) -> None:
         """Takes the values of a row's debate. Every row may give values that others lack."""
         debate = self._debates.setdefault(debate_id, {"usage_by_role": row.usage_by_role})
         for key in _DEBATE_KEYS:
@@ -132,9 +132,9 @@ class Collector:
                 debate[key] = min(debate.get(key, text), text)
             elif debate.setdefault(key, text) != text:
                 kind = f"Rows with another `{key}` than an earlier row of their debate, which counts"
-                self._note(kind, f"{_case(text, row.line)}, debate {short_repr(debate_id)}")
+                self._note(kind, f"{_example(text, row.line)}, debate {short_repr(debate_id)}")
 
-    def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
+    def _scores(self, row: ImportedRow) -> dict[str, tuple[float, float]]:
         """The points of both sides. A criterion with a missing or unreadable number on either side is left out."""
         points = {}
         for name, pair in row.scores.items():
@@ -145,14 +145,14 @@ class Collector:
             for value in pair:
                 if finite(value) is None and not _is_missing(value):
                     kind = "Scores that are not numbers, whose criterion is left out of their ballot"
-                    self._note(kind, _case(value, row.line))
+                    self._note(kind, _example(value, row.line))
         return points
 
     def _winner(
-        self, row: JudgeRow, debate: Mapping[str, Any], scores: dict[str, tuple[float, float]]
+        self, row: ImportedRow, debate: Mapping[str, Any], scores: dict[str, tuple[float, float]]
     ) -> Winner | None:
         cell = row.values.get("winner")
-        text, case = _text(cell), _case(cell, row.line)
+        text, example = _text(cell), _example(cell, row.line)
         stands_for: set[Winner] = {side for side in rows.SIDES if text and debate.get(side) == text}
         if (word := text.casefold()) in _WINNERS:
             stands_for.add(_WINNERS[word])
@@ -161,16 +161,17 @@ class Collector:
         if stands_for:
             kind = "Winners that stand for one side as a word or a model and for another too, taken as missing"
         elif word in _NO_VOTE:
-            kind, case = "Abstentions and invalid ballots, which are no votes whatever their scores", f"line {row.line}"
+            kind = "Abstentions and invalid ballots, which are no votes whatever their scores"
+            example = f"line {row.line}"
         elif not _is_missing(cell):
             kind = "Winners that are neither pro, con, tie nor a model that a row before names, taken as missing"
         elif "winner" in row.values:
-            kind, case = "Ballots that name no winner, which are no votes whatever their scores", f"line {row.line}"
+            kind, example = "Ballots that name no winner, which are no votes whatever their scores", f"line {row.line}"
         elif (winner := rows.winner_by_scores(scores.values())) is not None:
             return winner
         else:
-            kind, case = "Missing votes", f"line {row.line}"
-        self._note(kind, case)
+            kind, example = "Missing votes", f"line {row.line}"
+        self._note(kind, example)
         return None
 
     def rows(self) -> Rows:
@@ -180,13 +181,16 @@ class Collector:
         for debate, judge in sorted({(ballot.debate, ballot.judge) for ballot in ballots} - voting):
             kind = "Judges without a ballot on the whole debate or after its last round, who have no vote on it"
             self._note(kind, f"{short_repr(judge)}, debate {short_repr(debate)}")
-        notes = [f"{kind}: {len(cases):,} (the first: {cases[0]})." for kind, cases in self._problem_cases.items()]
+        notes = [
+            f"{kind}: {len(examples):,} (the first: {examples[0]})."
+            for kind, examples in self._examples_by_problem.items()
+        ]
         if not any(ballot.winner for ballot in ballots):
             hint = "map the column that has it as `winner`; without `winner` in the map, the scores decide"
             raise BadFile([*notes, f"{self._file_name}: no row has a winner that can be read."], hint=hint)
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:
-            if ballot.is_vote:
+            if ballot.is_panel_vote:
                 votes[ballot.debate].append(ballot.winner)
         debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
         if not self._has_time:
@@ -209,22 +213,24 @@ def _with_final_ballots_marked(ballots: Mapping[tuple[Any, ...], BallotRow]) -> 
     debate numbered from 0: in the order of their numbers, and those without one after them, as they occur. The final
     ballot is the one without a round, if there is one, or else the one after the last round of all judges' first
     judgings, or of their second ones, and so on: a later judging may have more rounds than the first."""
-    places = dict[tuple[str, str], dict[int | str, int]]()
+    judging_numbers = dict[tuple[str, str], dict[int | str, int]]()
     for debate, judge, _, _, repeat in ballots:
-        places.setdefault((debate, judge), {})[repeat] = 0
-    for found in places.values():
+        judging_numbers.setdefault((debate, judge), {})[repeat] = 0
+    for found in judging_numbers.values():
         in_order = sorted(found, key=lambda repeat: repeat if isinstance(repeat, int) else math.inf)
-        found.update((repeat, place) for place, repeat in enumerate(in_order))
+        found.update((repeat, number) for number, repeat in enumerate(in_order))
     last = dict[tuple[str, int], int]()
     for debate, judge, number, _, repeat in ballots:
         if number is not None:
-            judging = (debate, places[debate, judge][repeat])
+            judging = (debate, judging_numbers[debate, judge][repeat])
             last[judging] = max(last.get(judging, number), number)
     marked = []
     for (debate, judge, number, mirrored, repeat), ballot in ballots.items():
-        place = places[debate, judge][repeat]
-        is_last = number == last.get((debate, place)) and (debate, judge, None, mirrored, repeat) not in ballots
-        marked.append(ballot.model_copy(update={"judging_number": place, "final": number is None or is_last}))
+        judging_number = judging_numbers[debate, judge][repeat]
+        is_last = (
+            number == last.get((debate, judging_number)) and (debate, judge, None, mirrored, repeat) not in ballots
+        )
+        marked.append(ballot.model_copy(update={"judging_number": judging_number, "final": number is None or is_last}))
     return marked
 
 
@@ -260,7 +266,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and _text(value).casefold() in _MISSING)
 
 
-def _case(value: Any, line: int) -> str:
+def _example(value: Any, line: int) -> str:
     text = "a list or an object" if isinstance(value, list | dict) else short_repr(_text(value))
     return f"{text}, line {line}"
 

@@ -1,5 +1,6 @@
 """Takes judged debates that were made elsewhere: CSV or JSON lines with a row for each judge, read through a map of
-their columns, and the JSON lines of DebateBench, which need no map.
+their columns, and the JSON lines of DebateBench, another program (github.com/adamblumoff/debate-bench), which need no
+map.
 
 Nothing is guessed. What can't be read counts as missing, and the notes say how often, with the first line of each kind.
 """
@@ -21,7 +22,7 @@ from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import IMPORTED, SPEC, must_be_new
-from debate_orchestrator.tournament.imported_rows import Collector, JudgeRow, finite
+from debate_orchestrator.tournament.imported_rows import ImportedRow, RowCollector, finite
 from debate_orchestrator.tournament.rows import RoleUsage, Rows
 from debate_orchestrator.util.data import name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, suggest
@@ -104,13 +105,13 @@ def read_debates(text: str, file_name: str, columns: ColumnMap | None) -> Rows:
         raise BadFile(f"{file_name} is empty.")
     if columns is None and not is_json:
         raise BadFile(f"{file_name} needs a map of its columns.", hint="a YAML file that says which column is what")
-    collector = Collector(file_name, has_time=columns is None or columns.created is not None)
+    collector = RowCollector(file_name, has_time=columns is None or columns.created is not None)
     if columns is None:
-        judge_rows = _debatebench(_json_lines(text, file_name), file_name)
+        imported_rows = _debatebench(_json_lines(text, file_name), file_name)
     else:
         lines = _json_lines(text, file_name) if is_json else _csv_lines(text, columns, file_name)
-        judge_rows = _mapped_rows(lines, columns, file_name)
-    for count, row in enumerate(judge_rows, start=1):
+        imported_rows = _mapped_rows(lines, columns, file_name)
+    for count, row in enumerate(imported_rows, start=1):
         if count > rows.MAX_ROWS:
             raise BadFile(f"{file_name} has more than {rows.MAX_ROWS:,} rows.", hint="import a part of it")
         collector.add(row)
@@ -154,14 +155,16 @@ def _csv_lines(text: str, columns: ColumnMap, file_name: str) -> Iterator[tuple[
         raise BadFile(f"{file_name}:{first}: not valid CSV ({error}).", hint=hint) from None
 
 
-def _mapped_rows(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, file_name: str) -> Iterator[JudgeRow]:
+def _mapped_rows(
+    lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, file_name: str
+) -> Iterator[ImportedRow]:
     keys = {key: name for key, name in columns if key != "scores" and name is not None}
     absent = {"debate", "pro", "con", "judge"}
     for number, record in lines:
         values = {key: _value_at(record, name) for key, name in keys.items()}
         scores = {name: (_value_at(record, pro), _value_at(record, con)) for name, (pro, con) in columns.scores.items()}
         absent = {key for key in absent if values[key] is None}
-        yield JudgeRow(number, values, scores)
+        yield ImportedRow(number, values, scores)
     if absent:
         raise BadFile([f"{file_name} has no `{getattr(columns, key)}` in any row." for key in sorted(absent)])
 
@@ -177,7 +180,7 @@ def _value_at(value: Any, path: str) -> Any:
     return value
 
 
-def _debatebench(lines: Iterable[tuple[int, Any]], file_name: str) -> Iterator[JudgeRow]:
+def _debatebench(lines: Iterable[tuple[int, Any]], file_name: str) -> Iterator[ImportedRow]:
     """The judges of each debate as rows. A debate without judges is one row without a judge."""
     for number, record in lines:
         transcript, panel = record.get("transcript"), record.get("judges")
@@ -207,7 +210,7 @@ def _debatebench(lines: Iterable[tuple[int, Any]], file_name: str) -> Iterator[J
             scores = {name: (pro[name], con.get(name)) for name in pro} if has_both_scores else {}
             values = {**debate, "judge": judge.get("judge_id")}
             values |= {"winner": judge["winner"]} if "winner" in judge else {}
-            yield JudgeRow(number, values, scores, usage)
+            yield ImportedRow(number, values, scores, usage)
 
 
 def _usage(turns: list[dict[str, Any]]) -> RoleUsage:

@@ -83,8 +83,11 @@ class _Rejudging(NamedTuple):
     """A journal in which a debate of the folder is judged again."""
 
     debate: _Debate
-    source: _Debate
+    """The re-judging, which is a debate of its own."""
+    judged: _Debate
+    """The debate whose speeches it judges."""
     ballots: list[BallotRow]
+    """The ballots of the re-judging."""
 
 
 def read_rows(folder: str) -> Rows:
@@ -107,26 +110,26 @@ def read_rows(folder: str) -> Rows:
     if not debates_read:
         raise BadFile([*problems[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
     tournament = _loaded(folder, notes) if has_spec else None
-    run_debates, of_other_debates = _scheduled_debates(tournament, debates_read)
-    run_debates, copies = _without_copies(run_debates)
+    held_debates, of_other_debates = _scheduled_debates(tournament, debates_read)
+    held_debates, copies = _without_copies(held_debates)
     rejudged = [debate for debate in debates_read if debate.report.earlier_debate is not None]
     rejudged, more_copies = _without_copies(rejudged)
     problems += [*of_other_debates, *copies, *more_copies]
     scheduled = tournament.debates if tournament else {}
-    kept = {debate.path for debate in (*run_debates, *rejudged)}
+    kept = {debate.path for debate in (*held_debates, *rejudged)}
     by_path = {debate.path: debate.entries for debate in debates_read if debate.path in kept}
     names = names_by_spec(tournament, by_path)
-    by_seat = {debate.name: spec_names_by_seat(tournament, scheduled.get(debate.name), names) for debate in run_debates}
+    by_seat = {held.name: spec_names_by_seat(tournament, scheduled.get(held.name), names) for held in held_debates}
     debates, ballots = dict[str, DebateRow](), list[BallotRow]()
-    for debate in run_debates:
+    for debate in held_debates:
         try:
             row = _debate_row(folder, debate, scheduled.get(debate.name), by_seat[debate.name])
             ballots += list(_ballot_rows(debate.name, debate, by_seat[debate.name]))
             debates[debate.name] = row
         except ValidationError as error:
             problems.append(_invalid_row(debate, error))
-    run_debates = [debate for debate in run_debates if debate.name in debates]
-    rejudgings, unusable = _rejudgings(rejudged, run_debates, by_seat)
+    held_debates = [debate for debate in held_debates if debate.name in debates]
+    rejudgings, unusable = _rejudgings(rejudged, held_debates, by_seat)
     deciding = _deciding(rejudgings)
     for name, rejudging in deciding.items():
         debates[name] = debates[name].model_copy(update={"winner": rejudging.debate.winner})
@@ -135,7 +138,7 @@ def read_rows(folder: str) -> Rows:
     if missing := set(scheduled).difference(debates):
         notes.append(f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that counts yet.")
     notes += _deciding_notes(deciding, rejudgings)
-    notes += [*_weaknesses(run_debates, deciding), *numbered_names(names, by_path)]
+    notes += [*_weaknesses(held_debates, deciding), *numbered_names(names, by_path)]
     return Rows(debates.values(), ballots, notes)
 
 
@@ -193,11 +196,11 @@ def _imported_notes(folder: str, journals: Sequence[str]) -> list[str]:
 def _scheduled_debates(tournament: Tournament | None, debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
     """The debates that were run, and a sentence on each journal that is not of the debate that its name says, as a run
     would find."""
-    run_debates = [debate for debate in debates if debate.report.earlier_debate is None]
+    held_debates = [debate for debate in debates if debate.report.earlier_debate is None]
     if tournament is None:
-        return run_debates, []
+        return held_debates, []
     scheduled_debates, notes = [], []
-    for debate in run_debates:
+    for debate in held_debates:
         try:
             if debate.name not in tournament.debates:
                 raise BadFile(f"{name_of(debate.path)} is not the journal of a scheduled debate.")
@@ -244,17 +247,17 @@ def _debaters(debate: _Debate, seat: str) -> tuple[str, ...]:
 
 def _weaknesses(debates: Sequence[_Debate], deciding: Mapping[str, _Rejudging]) -> Iterator[str]:
     changed = [debate for debate in debates if any(len(_debaters(debate, seat)) > 1 for seat in _SEATS)]
-    deciders = [deciding[debate.name].debate if debate.name in deciding else debate for debate in debates]
-    overruled = [decider for decider in deciders if decider.is_overruled]
-    judged = [decider for decider in deciders if decider.report.verdict]
+    deciding_debates = [deciding[debate.name].debate if debate.name in deciding else debate for debate in debates]
+    overruled = [debate for debate in deciding_debates if debate.is_overruled]
+    judged = [debate for debate in deciding_debates if debate.report.verdict]
     otherwise = [
-        decider
-        for decider in judged
-        if decider.report.judging.decided_by_swing
-        or (len(decider.report.judging.votes) > 1 and winner_of_label(decider.report.rules))
+        debate
+        for debate in judged
+        if debate.report.judging.decided_by_swing
+        or (len(debate.report.judging.votes) > 1 and winner_of_label(debate.report.rules))
     ]
     ended = [debate for debate in debates if any(isinstance(entry.event, EndedEarly) for entry in debate.entries)]
-    shared = [debate for debate in deciders if _has_vote_of_two_models(debate)]
+    shared = [debate for debate in deciding_debates if _has_vote_of_two_models(debate)]
     for what, effect, concerned in (
         ("a model took over a side from another", "that side counts for no model", changed),
         ("another model cast a vote's second ballot", "the vote and its points go to the first ballot's model", shared),
@@ -404,28 +407,28 @@ def _invalid_row(debate: _Debate, error: ValidationError) -> str:
 
 
 def _rejudgings(
-    rejudged: Sequence[_Debate], run_debates: Sequence[_Debate], names: Mapping[str, Mapping[str, Mapping[str, str]]]
+    rejudged: Sequence[_Debate], held_debates: Sequence[_Debate], names: Mapping[str, Mapping[str, Mapping[str, str]]]
 ) -> tuple[list[_Rejudging], list[str]]:
     """The re-judgings that count: complete ones by models, of debates that are in this folder and have the same
     speeches; and a sentence on each other. `names` has those of each debate by seat, under which its judges go here
     too."""
-    indexes = indexes_of_judged([debate.report for debate in (*run_debates, *rejudged)])[len(run_debates) :]
+    indexes = indexes_of_judged([debate.report for debate in (*held_debates, *rejudged)])[len(held_debates) :]
     rejudgings, problems = list[_Rejudging](), list[str]()
     for debate, n in zip(rejudged, indexes, strict=True):
-        source = run_debates[n] if n is not None and n < len(run_debates) else None
-        if source is None:
+        judged = held_debates[n] if n is not None and n < len(held_debates) else None
+        if judged is None:
             left_out = "is not in this folder, lacks lines that were judged, or is left out"
             problem = f"{name_of(debate.path)}: the debate that it judges again {left_out}."
-        elif not has_speeches_of(debate.report, source.report):
-            problem = f"{name_of(debate.path)}: its speeches are not those of {name_of(source.path)}."
+        elif not has_speeches_of(debate.report, judged.report):
+            problem = f"{name_of(debate.path)}: its speeches are not those of {name_of(judged.path)}."
         elif debate.report.run.rehearsed:
             problem = f"{name_of(debate.path)}: stand-ins argued the debate, or judge it again."
         elif debate.report.status != "complete":
             problem = f"{name_of(debate.path)}: its re-judging is not finished."
         else:
             try:
-                ballots = list(_ballot_rows(source.name, debate, names[source.name]))
-                rejudgings.append(_Rejudging(debate, source, ballots))
+                ballots = list(_ballot_rows(judged.name, debate, names[judged.name]))
+                rejudgings.append(_Rejudging(debate, judged, ballots))
                 continue
             except ValidationError as error:
                 problem = _invalid_row(debate, error)
@@ -438,9 +441,9 @@ def _deciding(rejudgings: Iterable[_Rejudging]) -> dict[str, _Rejudging]:
     one that was begun first. A rehearsed debate is not decided."""
     deciding: dict[str, _Rejudging] = {}
     for rejudging in rejudgings:
-        source = rejudging.source.report
-        if rejudging.debate.report.verdict and not source.judge_specs and not source.run.rehearsed:
-            deciding.setdefault(rejudging.source.name, rejudging)
+        judged = rejudging.judged.report
+        if rejudging.debate.report.verdict and not judged.judge_specs and not judged.run.rehearsed:
+            deciding.setdefault(rejudging.judged.name, rejudging)
     return deciding
 
 
@@ -451,15 +454,15 @@ def _deciding_notes(deciding: Mapping[str, _Rejudging], rejudgings: Sequence[_Re
     others = [
         rejudging
         for rejudging in rejudgings
-        if (decided := deciding.get(rejudging.source.name)) and rejudging.debate.winner != decided.debate.winner
+        if (decided := deciding.get(rejudging.judged.name)) and rejudging.debate.winner != decided.debate.winner
     ]
     if others:
-        debates = plural(len({rejudging.source.name for rejudging in others}), "debate")
+        debates = plural(len({rejudging.judged.name for rejudging in others}), "debate")
         yield f"In {debates} without a judge a later re-judging has another winner than the first: {_named(others)}."
 
 
 def _named(rejudgings: Iterable[_Rejudging]) -> str:
-    return listed([f"{name_of(rejudging.debate.path)} of {name_of(rejudging.source.path)}" for rejudging in rejudgings])
+    return listed([f"{name_of(rejudging.debate.path)} of {name_of(rejudging.judged.path)}" for rejudging in rejudgings])
 
 
 def _repeated(rejudgings: Iterable[_Rejudging], deciding: Mapping[str, _Rejudging]) -> Iterator[BallotRow]:
@@ -467,7 +470,7 @@ def _repeated(rejudgings: Iterable[_Rejudging], deciding: Mapping[str, _Rejudgin
     a debate without a judge are that debate's own."""
     repeats: Counter[str] = Counter()
     for rejudging in rejudgings:
-        is_own = deciding.get(rejudging.source.name) is rejudging
-        repeats[rejudging.source.name] += not is_own
-        number = 0 if is_own else repeats[rejudging.source.name]
+        is_own = deciding.get(rejudging.judged.name) is rejudging
+        repeats[rejudging.judged.name] += not is_own
+        number = 0 if is_own else repeats[rejudging.judged.name]
         yield from (ballot.model_copy(update={"judging_number": number}) for ballot in rejudging.ballots)

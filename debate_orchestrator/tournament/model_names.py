@@ -45,21 +45,21 @@ def numbered_names(names: Mapping[str, str], journals: Journals) -> Iterator[str
     first_journals = _first_journals(journals)
     shown = {spec: model_spec.public_name(spec) for spec in first_journals}
     numbered = {shown[spec] for spec in first_journals if names[spec].startswith(f"{shown[spec]} (")}
-    cases = [
+    examples = [
         f"{quoted(names[spec])} (first in {name_of(path)})"
         for spec, path in first_journals.items()
         if shown[spec] in numbered and names[spec].startswith(shown[spec])
     ]
-    if cases:
+    if examples:
         order = "in the order in which their debates say that they were begun"
-        yield f"Programs of one name with different arguments or paths are numbered {order}: {listed(cases)}."
+        yield f"Programs of one name with different arguments or paths are numbered {order}: {listed(examples)}."
 
 
 def spec_names_by_seat(
     tournament: Tournament | None, scheduled: ScheduledDebate | None, names: Mapping[str, str]
 ) -> dict[str, Mapping[str, str]]:
-    """`names` as they are in each side's seat, in each judge's, and under JUDGE for all other judges: in a scheduled
-    debate, where one spec may have several names, those of the schedule."""
+    """`names` for each side's seat, for each judge's seat, and under JUDGE for every other judge. In a scheduled debate
+    one spec may have several names; then the schedule's name holds."""
     if tournament is None or scheduled is None:
         return dict.fromkeys(("a", "b", JUDGE), names)
     specs = {model.name: model_spec.without_rehearse(model.spec) for model in tournament.spec.models}
@@ -98,7 +98,7 @@ def shown_name(spec: str, names: Mapping[str, str]) -> str:
     return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
 
-def listed(cases: Sequence[str]) -> str:
+def listed(journals: Sequence[str]) -> str:
     """Journals in one note, of which there may be many."""
-    more = f" and {len(cases) - _MAX_LISTED:,} more" if len(cases) > _MAX_LISTED else ""
-    return ", ".join(cases[:_MAX_LISTED]) + more
+    more = f" and {len(journals) - _MAX_LISTED:,} more" if len(journals) > _MAX_LISTED else ""
+    return ", ".join(journals[:_MAX_LISTED]) + more

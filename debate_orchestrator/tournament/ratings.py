@@ -105,7 +105,7 @@ class Fit(NamedTuple):
     judges: tuple[JudgeEffect, ...]
     votes: int
     resamples: int
-    drawn_by: str
+    resampled_unit: str
     """The unit that the bootstrap resamples: `topic`, or `debate` if there is one topic."""
     unit_count: int
     groups: int
@@ -121,15 +121,15 @@ class _Votes(NamedTuple):
     judge: Ints
     second_speaker: Ints
     cell: Ints  # of each vote: its cell * 3 + outcome
-    resampling_unit: Ints  # of each vote: what the bootstrap resamples it with
+    unit_of_vote: Ints  # of each vote: what the bootstrap resamples it with
     unit_count: int
-    drawn_by: str
+    resampled_unit: str
 
     def counts(self, weights: Floats | None = None) -> Floats:
         """Cells by outcomes: how many votes, each with the weight of its unit."""
         import numpy as np
 
-        of_votes = None if weights is None else weights[self.resampling_unit]
+        of_votes = None if weights is None else weights[self.unit_of_vote]
         counted = np.bincount(self.cell, weights=of_votes, minlength=3 * len(self.pro))
         return counted.reshape(-1, 3).astype(np.float64)
 
@@ -180,7 +180,7 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> Fit | None:
         ),
         votes=len(rated_votes),
         resamples=len(resamples),
-        drawn_by=data.drawn_by,
+        resampled_unit=data.resampled_unit,
         unit_count=data.unit_count,
         groups=groups,
     )
@@ -198,7 +198,7 @@ def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
     model_at, judge_at = ({name: n for n, name in enumerate(names)} for names in (models, judges))
     units: dict[str, int] = {}
     cells: dict[tuple[int, int, int, int], int] = {}
-    cell, resampling_unit = [], []
+    cell, unit_of_vote = [], []
     for debate, vote in rated_votes:
         key = (
             model_at[str(debate.pro)],
@@ -207,12 +207,11 @@ def _as_numbers(rated_votes: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
             _SECOND_SPEAKER[debate.first],
         )
         cell.append(cells.setdefault(key, len(cells)) * 3 + _OUTCOMES[str(vote.winner)])
-        resampling_unit.append(units.setdefault(debate.topic_id if by_topic else debate.id, len(units)))
+        unit_of_vote.append(units.setdefault(debate.topic_id if by_topic else debate.id, len(units)))
     pro, con, judge, second_speaker = (np.array(column) for column in zip(*cells, strict=True))
-    drawn_by = "topic" if by_topic else "debate"
-    return _Votes(
-        models, judges, pro, con, judge, second_speaker, np.array(cell), np.array(resampling_unit), len(units), drawn_by
-    )
+    resampled_unit = "topic" if by_topic else "debate"
+    columns = (pro, con, judge, second_speaker, np.array(cell), np.array(unit_of_vote))
+    return _Votes(models, judges, *columns, len(units), resampled_unit)
 
 
 def _identified(data: _Votes) -> tuple[bool, bool]:
@@ -449,7 +448,7 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
         yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {models}."
     if fit.unit_count < 2:
         yield "The votes that count are on one debate, and so there are no intervals."
-    elif fit.drawn_by == "debate":
+    elif fit.resampled_unit == "debate":
         topics = "one topic, or on none that is known"
         yield f"The votes that count are on {topics}: intervals draw debates, and say nothing about other topics."
     elif fit.unit_count < _FEW_UNITS:
@@ -486,7 +485,7 @@ def full_json(ratings: Ratings) -> dict[str, Any]:
                 {**judge._asdict(), "bias": judge.bias._asdict(), "reliability": judge.reliability._asdict()}
                 for judge in fit.judges
             ],
-            "intervals": {"confidence": CONFIDENCE, "resamples": fit.resamples, "drawn_by": fit.drawn_by},
+            "intervals": {"confidence": CONFIDENCE, "resamples": fit.resamples, "resampled_unit": fit.resampled_unit},
         }
     return {**data, "notes": list(ratings.notes)}
 

@@ -183,8 +183,8 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], lis
         by_strength = [label for label in map(_label, order) if label in names]
         by_strength += sorted(names.difference(by_strength))
         values = [{key: _label(cell) if isinstance(cell, str) else cell for key, cell in row.items()} for row in rows]
-        words = {**entry.get("words", {}), "BY STRENGTH": by_strength}
-        parts_of_spec = _filled({**parts.get(entry.get("like"), {}), **entry.get("spec", {})}, words)
+        replacements = {**entry.get("replacements", {}), "BY STRENGTH": by_strength}
+        parts_of_spec = _filled({**parts.get(entry.get("like"), {}), **entry.get("spec", {})}, replacements)
         plot_spec = {**_BASE_PLOT, **parts_of_spec, "data": {"values": values}}
         how_to_read = f"{entry['how']} {table.about}{f' The first {_MAX_SHOWN} are shown.' if is_cut else ''}"
         vl_convert = library()
@@ -222,10 +222,10 @@ def _label(name: str) -> str:
     return text if len(text) <= _MAX_LABEL else f"{text[:_MAX_LABEL]}... ({sha256(text.encode()).hexdigest()[:8]})"
 
 
-def _filled(part: Any, words: Mapping[str, Any]) -> Any:
-    """A part of a plot's Vega-Lite spec, with values in the place of words."""
+def _filled(part: Any, replacements: Mapping[str, Any]) -> Any:
+    """A part of a plot's Vega-Lite spec, with values in the place of some of its words."""
     if isinstance(part, dict):
-        return {key: _filled(value, words) for key, value in part.items()}
+        return {key: _filled(value, replacements) for key, value in part.items()}
     if isinstance(part, list):
-        return [_filled(value, words) for value in part]
-    return words.get(part, part) if isinstance(part, str) else part
+        return [_filled(value, replacements) for value in part]
+    return replacements.get(part, part) if isinstance(part, str) else part

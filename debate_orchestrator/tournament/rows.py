@@ -127,7 +127,7 @@ class BallotRow(FrozenModel):
     """A single number for the topic itself, such as how well a claim is supported."""
 
     @property
-    def pair_key(self) -> tuple[object, ...]:
+    def mirror_key(self) -> tuple[object, ...]:
         """The key that a ballot shares with the one of the same judge on the mirrored debate. A judge has one on the
         whole debate, and one on each round."""
         return self.debate, self.judge, "whole" if self.final else self.round, self.judging_number
@@ -138,14 +138,14 @@ class BallotRow(FrozenModel):
         return (self.winner, self.label) if self.winner or self.label else None
 
     @property
-    def is_vote(self) -> bool:
-        """Whether it is its judge's vote on the debate: one for each judge, whether or not it was mirrored."""
+    def is_panel_vote(self) -> bool:
+        """Whether it is a panel judge's own vote on the whole debate: one for each, whether or not it was mirrored."""
         return self.final and self.counted and not self.mirrored and self.judging_number == 0
 
     @property
     def decides(self) -> bool:
         """Whether ratings and tables of votes count its winner."""
-        return self.is_vote and self.winner is not None and not self.overruled
+        return self.is_panel_vote and self.winner is not None and not self.overruled
 
     @property
     def lead(self) -> float | None:
@@ -195,9 +195,9 @@ class Rows:
     def merged_ballots(self) -> Iterator[BallotRow]:
         """Each judge's ballots on the debates as they were, with the means of the scores that it gives there and on
         the mirrored ones, whether or not its vote changed. A judge who is absent from one of the two gives none."""
-        mirrored = {row.pair_key: row for row in self.ballots if row.mirrored}
+        mirrored = {row.mirror_key: row for row in self.ballots if row.mirrored}
         for row in self.ballots:
-            other = mirrored.get(row.pair_key)
+            other = mirrored.get(row.mirror_key)
             if other is None:
                 yield row if row.counted else row.model_copy(update={"scores": {}, "claim_score": None})
             elif other is not row:
@@ -226,9 +226,9 @@ def check_sizes(ballots: Iterable[BallotRow], file_name: str) -> None:
     keys: set[tuple[object, ...]] = set()
     criteria: set[str] = set()
     for ballot in ballots:
-        votes[ballot.debate] += ballot.is_vote
+        votes[ballot.debate] += ballot.is_panel_vote
         criteria.update(ballot.scores)
-        key = (*ballot.pair_key, ballot.mirrored)
+        key = (*ballot.mirror_key, ballot.mirrored)
         if votes[ballot.debate] > MAX_VOTES:
             allowed = f"more than the {MAX_VOTES} votes that are allowed"
             raise BadFile(f"{file_name}: the debate {short_repr(ballot.debate)} has {allowed}.")
@@ -281,7 +281,7 @@ def _models(debates: Iterable[DebateRow]) -> set[str]:
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     """The number of votes that changed when the sides were swapped, and of ballots that make no such pair."""
-    cast = {(row.pair_key, row.mirrored): row for row in ballots if row.final}
+    cast = {(row.mirror_key, row.mirrored): row for row in ballots if row.final}
     pairs = [(row, cast[key, True]) for (key, mirrored), row in cast.items() if not mirrored and (key, True) in cast]
     cast_twice = [row for row, other in pairs if row.stated is not None and other.stated is not None]
     if cast_twice:
@@ -328,9 +328,9 @@ def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
     if not any(row.mirrored for row in ballots):
         return list(ballots)
     for row in ballots:
-        said[row.pair_key].add(row.stated)
+        said[row.mirror_key].add(row.stated)
     flipped = {key for key, said_of_key in said.items() if len(said_of_key) > 1}
-    return [row.model_copy(update={"counted": False}) if row.pair_key in flipped else row for row in ballots]
+    return [row.model_copy(update={"counted": False}) if row.mirror_key in flipped else row for row in ballots]
 
 
 def dump(rows: Rows) -> str:

@@ -263,8 +263,8 @@ class TournamentRun:
             self._capped = False
             finished_count = count_completed(self.statuses.values())
             queue = iter(pending)
-            workers = [self._work(queue, stop) for _ in range(min(self._concurrency, len(pending)))]
-            for outcome in await asyncio.gather(*workers, return_exceptions=True):
+            coroutines = [self._work(queue, stop) for _ in range(min(self._concurrency, len(pending)))]
+            for outcome in await asyncio.gather(*coroutines, return_exceptions=True):
                 if isinstance(outcome, BaseException):
                     raise outcome
             if count_completed(self.statuses.values()) == finished_count:
@@ -343,10 +343,10 @@ class TournamentRun:
             self._on_change(scheduled, self.statuses[scheduled.id], event)
 
         evidence_folder = self._store.evidence_folder(scheduled.id)
-        plain = cast_providers.make_providers(session.current, evidence_folder, self._permissions)
-        providers = self._wrap_providers(scheduled.id, self.limiters.wrap_providers(plain))
+        unlimited = cast_providers.make_providers(session.current, evidence_folder, self._permissions)
+        providers = self._wrap_providers(scheduled.id, self.limiters.wrap_providers(unlimited))
         if self._batches is not None:
-            providers = self._batches.wrap_providers(plain, providers, session.current)
+            providers = self._batches.wrap_providers(unlimited, providers, session.current)
         reserve = self._reserve(scheduled, session.journal.events)
         failures: dict[Turn, BaseException] = {}
         try:

@@ -47,12 +47,13 @@ class Price(FrozenModel):
     output: float = Field(ge=0, lt=MAX_COST, strict=True)
 
 
-class TournamentModel(FrozenModel):
-    """A model that debates or judges."""
+class Participant(FrozenModel):
+    """A model that debates or judges in the tournament."""
 
     name: str
     """Its spec, if it has no name of its own; that of the real model, if a stand-in took its place."""
     spec: str
+    """Its model spec."""
     price: Price | None = None
 
 
@@ -93,10 +94,11 @@ class PhaseLengths(FrozenModel):
 class Judges(FrozenModel):
     """The pool of judges and how panels are drawn from it; the pool is empty if the format has no judge."""
 
-    pool: tuple[TournamentModel, ...] = Field(default=(), alias="from")
+    pool: tuple[Participant, ...] = Field(default=(), alias="from")
     panel_size: int = Field(alias="panel", ge=0, le=MAX_JUDGES, strict=True)
     sample: Sample = "balanced"
-    """`balanced` spreads judges over topics, pairs and debates; `first` takes the first of the pool that may judge."""
+    """How panels are drawn: `balanced` spreads judges over topics, pairs and debates; `first` takes the first of
+    the pool that may judge."""
     exclude: Exclude = "models"
     """The models that may not judge: the debaters' own, or all of their vendors."""
     mirror: bool = Field(default=False, strict=True)
@@ -108,7 +110,7 @@ class TournamentSpec(FrozenModel):
 
     tag: str
     """The name of the tournament, which is part of the id of every debate."""
-    models: tuple[TournamentModel, ...]
+    models: tuple[Participant, ...]
     judges: Judges
     topics: tuple[Topic, ...]
     pairs: tuple[tuple[str, str], ...]
@@ -136,7 +138,7 @@ class TournamentSpec(FrozenModel):
     prompts: dict[str, str] = {}
     """Template to the sha256 of its text when the tournament began."""
 
-    def model_named(self, name: str) -> TournamentModel:
+    def model_named(self, name: str) -> Participant:
         return next(model for model in (*self.models, *self.judges.pool) if model.name == name)
 
     @property
@@ -173,12 +175,12 @@ def spec_from_values(
     return spec
 
 
-def model_of(line: Any) -> TournamentModel:
+def model_of(line: Any) -> Participant:
     """The model that a line of a spec names. Raises BadSettings with every problem."""
     data = as_model(line)
     if not isinstance(data, dict):
         raise BadSettings(f"models: {short_repr(line)} must be a model spec, or a mapping with name and spec.")
-    model, problems = validate(TournamentModel, data, lambda keys: f"models: {key_path(keys)}")
+    model, problems = validate(Participant, data, lambda keys: f"models: {key_path(keys)}")
     problems += _problems_of(data) if model else []
     if model is None or problems:
         raise BadSettings(problems)
@@ -192,7 +194,7 @@ def as_model(line: Any) -> Any:
     return {"name": line.get("spec", ""), **line} if isinstance(line, dict) else line
 
 
-def stand_in(model: TournamentModel) -> TournamentModel:
+def stand_in(model: Participant) -> Participant:
     is_stand_in = model_spec.is_stand_in(model.spec)
     return model if is_stand_in else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
 
@@ -353,7 +355,7 @@ def is_shipped(spec: TournamentSpec) -> bool:
     return not templates and shipped.model_dump_json() == spec.loaded_format.model_dump_json()  # the order counts too
 
 
-def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[TournamentModel]:
+def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[Participant]:
     """The judges of the pool who may judge two models, by their names."""
     if spec.judges.exclude == "none":
         return list(spec.judges.pool)

@@ -95,7 +95,8 @@ CREATE TABLE all_debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic_
     complete, rehearsed);
 -- These ballots are the merged ones.
 CREATE TABLE ballots (debate, judge, winner, lead, claim_score, label, round, final, judging_number, decides);
-CREATE TABLE points (debate, dimension, pro, con);  -- of the panel's ballots on the whole debate
+-- Of the panel's ballots on the whole debate; a `dimension` is a criterion, as the CSV files call it.
+CREATE TABLE points (debate, dimension, pro, con);
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
 CREATE TABLE judge_effects (judge, votes, bias, bias_low, bias_high, reliability, reliability_low, reliability_high);

@@ -149,7 +149,7 @@ def choices(rows: Rows) -> dict[str, list[str]]:
     options: dict[str, Iterable[str]] = {
         "topic": {debate.topic_id for debate in rows.debates},
         "category": {debate.category for debate in rows.debates if debate.category},
-        "judge": {ballot.judge for ballot in rows.ballots if ballot.is_vote},
+        "judge": {ballot.judge for ballot in rows.ballots if ballot.is_panel_vote},
         "model": models,
         "opponent": models,
         "side": {"pro", "con"},

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def import_arguments(parser: argparse.ArgumentParser) -> None:
-    about = "CSV or JSON lines, one judge's ballot in each; or DebateBench's debates, which need no map"
+    about = "CSV or JSON lines, one judge's ballot in each; or debates of the program DebateBench, which need no map"
     parser.add_argument("rows", metavar="ROWS", help=about)
     about = "a YAML file that says which column holds what: `debate: id`, `pro: model_a`, `winner: verdict` ..."
     parser.add_argument("--map", metavar="FILE", help=about)

@@ -49,7 +49,7 @@ _SILENT_WAITS = 50
 
 _REGISTER = """
 INSERT INTO tournaments (id, tag, spec, max_cost, retry_undecided, spent)
-VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_undecided)s, %(unusable)s)
+VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_undecided)s, %(unusable_cost)s)
 ON CONFLICT (id) DO UPDATE SET pass = tournaments.pass + 1,
     retry_undecided = CASE WHEN %(is_first)s THEN excluded.retry_undecided ELSE tournaments.retry_undecided END,
     spec = CASE WHEN %(is_first)s THEN excluded.spec ELSE tournaments.spec END,
@@ -146,11 +146,11 @@ class Coordinator:
             return
         local, name = self._local.statuses[scheduled.id], f"{self.database.address}: {scheduled.id}"
         async with self.database.transaction() as connection:
-            spent = sum(cost for (cost,) in await fetch_rows(connection, _COST, **names))
+            uploaded_cost = sum(cost for (cost,) in await fetch_rows(connection, _COST, **names))
             await record_status(connection, self.id, scheduled.id, local)
             await append_lines(connection, self.id, scheduled.id, last_line, lines[last_line:], name)
             update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
-            await connection.execute(update, {"id": self.id, "cost": max(0.0, local.cost - spent)})
+            await connection.execute(update, {"id": self.id, "cost": max(0.0, local.cost - uploaded_cost)})
 
     async def _begin_pass(self) -> None:
         """Begins a pass: workers read the spec, with its cap and limits, again. The first pass of a run sets them; a
@@ -160,7 +160,7 @@ class Coordinator:
         text = json.dumps(spec_data(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_undecided": self._retry_undecided}
         values |= {"id": self.id, "is_first": self._pass is None}
-        values["unusable"] = sum(debate_status.cost for debate_status in self.unusable.values())
+        values["unusable_cost"] = sum(debate_status.cost for debate_status in self.unusable.values())
         async with self.database.transaction() as connection:
             ((begun_pass,),) = await fetch_rows(connection, _REGISTER, **values)
             write_cluster_file(self.tournament.folder, self.database.address)

@@ -93,7 +93,7 @@ class Worker:
         """The debates under way, with the worker id under which each runs."""
         self._tasks: set[asyncio.Task[Any]] = set()
         """Those, and all others of this worker that have not ended; `_finish_writing` waits for them."""
-        self._given_up = asyncio.Event()
+        self._cancelled = asyncio.Event()
         self._last_write: float | None = None
         """The time at which this worker stops writing, once its debates are cancelled: a time of the event loop."""
         register(database.app, self._run_job)
@@ -110,7 +110,7 @@ class Worker:
     def cancel_jobs(self) -> None:
         """Stops, and cancels the debates under way with their calls."""
         self._stop.set()
-        self._given_up.set()
+        self._cancelled.set()
         if self._last_write is None:
             self._last_write = asyncio.get_running_loop().time() + END_SECONDS
         for job in self._jobs:
@@ -121,21 +121,21 @@ class Worker:
         if at the beginning there are only tournaments that it can't run."""
         heartbeats = self._begin_task(self._send_heartbeats())
         serving = asyncio.create_task(self._serve(until_done=until_done))
-        giving_up = asyncio.create_task(self._given_up.wait())
-        self._keep_task(giving_up)
+        cancellation = asyncio.create_task(self._cancelled.wait())
+        self._keep_task(cancellation)
         try:
-            await asyncio.wait({serving, giving_up}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({serving, cancellation}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 serving.result()
         finally:
             self.stop()
-            giving_up.cancel()
+            cancellation.cancel()
             if not serving.done():
                 serving.cancel()
                 self._keep_task(serving)
             for tournament in list(self._taking):
                 self._stop_taking(tournament)
-            while self._jobs and not self._given_up.is_set():  # replies under way are awaited
+            while self._jobs and not self._cancelled.is_set():  # replies under way are awaited
                 await asyncio.sleep(_JOB_POLL_SECONDS)
             heartbeats.cancel()
             await self._finish_writing()
@@ -234,8 +234,8 @@ class Worker:
             taking.cancel()
 
     async def _take(self, tournament: str) -> None:
-        """Takes debates of a tournament until `_stop_taking`, again and again where the database was down. At a
-        cancellation, a database that is down raises an error in its place."""
+        """Takes debates of a tournament until `_stop_taking`, again and again where the database was down. If the
+        database is down when this is cancelled, its error is raised instead of the cancellation."""
         while True:
             try:
                 await take_debates(self._database, tournament, self._concurrency)
