@@ -90,7 +90,7 @@ def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPa
     for day in ("2030-01-01", "2030-01-01", "2030-01-02"):
         monkeypatch.setattr(visitor_limits, "today", lambda day=day: day)
         pseudonyms.append(counted.visitor(scope))
-        assert (counted.full({"x": 1}) == "x") == (len(pseudonyms) == 2)
+        assert (counted.exceeded_limit({"x": 1}) == "x") == (len(pseudonyms) == 2)
         counted.count("x")
     assert pseudonyms[0] == pseudonyms[1] != pseudonyms[2]
 
@@ -101,19 +101,19 @@ def test_dollars_are_reserved_and_settled(monkeypatch: pytest.MonkeyPatch) -> No
     permitted, earlier = rules(max_cost_in_total=3.0, max_cost_per_day=1.5), Charge(1.25, 1.0, "2030-01-01")
     counted = VisitorLimits(permitted, {"old": earlier})
     monkeypatch.setattr(visitor_limits, "today", lambda: "2030-01-02")
-    assert counted.full({}, 1.0) is None
+    assert counted.exceeded_limit({}, 1.0) is None
     counted.charge("new", 1.0)
-    assert counted.full({}, 1.0) == DAY_COST and counted.full({}) is None
-    assert counted.full({}, 1.25, "old") is None and counted.full({}, 1.75, "old") == DAY_COST
+    assert counted.exceeded_limit({}, 1.0) == DAY_COST and counted.exceeded_limit({}) is None
+    assert counted.exceeded_limit({}, 1.25, "old") is None and counted.exceeded_limit({}, 1.75, "old") == DAY_COST
     monkeypatch.setattr(visitor_limits, "today", lambda: "2030-01-03")
-    assert counted.full({}, 1.0) == DAY_COST, "it still runs on the next day"
+    assert counted.exceeded_limit({}, 1.0) == DAY_COST, "it still runs on the next day"
     counted.charge("new", 0.25, ended=True)
-    assert counted.full({}, 1.0) is None
+    assert counted.exceeded_limit({}, 1.0) is None
     counted.charge("old", 2.5, ended=True)
-    assert counted.full({}, 1.0) == DAY_COST and counted.full({}, 2.0, "odd") == DAY_COST
+    assert counted.exceeded_limit({}, 1.0) == DAY_COST and counted.exceeded_limit({}, 2.0, "odd") == DAY_COST
     counted.charge("odd", float("nan"))
-    assert counted.full({}, 0.01) == DAY_COST
-    assert VisitorLimits(permitted, {"old": earlier._replace(total=2.5)}).full({}, 1.0) == ALL_COST
+    assert counted.exceeded_limit({}, 0.01) == DAY_COST
+    assert VisitorLimits(permitted, {"old": earlier._replace(total=2.5)}).exceeded_limit({}, 1.0) == ALL_COST
 
 
 def cheap_offer(max_cost: float) -> dict[str, Any]:

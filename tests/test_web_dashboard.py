@@ -339,7 +339,7 @@ def test_compare_search_and_judge_again(visitor: Visitor, monkeypatch: pytest.Mo
     visitor.until(judged, "Complete")
     assert len(fold(read_journal(f"{judged.rpartition('/')[2]}.journal.jsonl").events).judges) == 2
     listed = visitor.text("/")
-    assert listed.count("· judged again · a rehearsal") == 1 and listed.count("· a rehearsal") == 3
+    assert listed.count("· a re-judging · a rehearsal") == 1 and listed.count("· a rehearsal") == 3
     assert listed.count(f"also judged in {judged.rpartition('/')[2]}") == 1
 
 

@@ -52,7 +52,7 @@ VerdictRemark = Literal[
 
 
 class ParsedBallot(FrozenModel):
-    """The content of one ballot, with the sides as they are."""
+    """The content of one ballot, with the sides as they are. Reports print votes and results of rounds in this form."""
 
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""

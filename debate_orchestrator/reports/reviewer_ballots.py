@@ -168,7 +168,7 @@ class ReviewForm:
     def normalized(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """A ballot with its votes as they are meant, and with everything else as it is. No word that was written stands
         for an answer that may be left out."""
-        values = {"before": None, "after": None, **_plain(value)}
+        values = {"before": None, "after": None, **_as_json(value)}
         values |= {name: None for name in ("before", "after") if values[name] == ""}
         named = [name for name, field in self.shape.items() if values.get(name) is not None and field.kind != "text"]
         shape = self.parts(*named)
@@ -193,14 +193,14 @@ class ReviewForm:
         return read_ballot(part, self.sides, self.debate.weights, self.debate.format.winner_of)
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """A value as JSON would have it: a round's number is a key, and so a text; so is the form's version."""
     if not isinstance(value, Mapping):
         return value
-    plain = {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(plain.get("ballot"), int) and not isinstance(plain["ballot"], bool):
-        plain["ballot"] = str(plain["ballot"])
-    return plain
+    converted = {str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(converted.get("ballot"), int) and not isinstance(converted["ballot"], bool):
+        converted["ballot"] = str(converted["ballot"])
+    return converted
 
 
 def name_problem(name: str, field: str) -> str | None:
@@ -283,7 +283,7 @@ MAX_BALLOTS, MAX_FOLDER_SIZE = 1_000, 1_000_000
 """Ballots that are read of one folder, and the bytes that they have together."""
 MAX_SIZE, _MAX_NODES = 64_000, 2_000
 """Bytes of a ballot, and its values and keys: a hundred times what most have. A folder may come from a stranger."""
-_PLAIN = re.compile(r"(?!.*-[0-9a-f]{8}$)[a-z0-9][a-z0-9_-]{0,40}")
+_PORTABLE_NAME = re.compile(r"(?!.*-[0-9a-f]{8}$)[a-z0-9][a-z0-9_-]{0,40}")
 """Names that can be a file's on any system, and do not end as the files of other names do."""
 _DIGITS = 8
 """Hexadecimal digits of a digest in a file's name."""
@@ -446,7 +446,7 @@ def stem_of(name: NormalizedName) -> str:
 
 
 def _stem(name: str) -> str:
-    if _PLAIN.fullmatch(name):
+    if _PORTABLE_NAME.fullmatch(name):
         return name
     folded = normalize_unicode(name, "NFKD").encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:40].strip("-")

@@ -41,7 +41,7 @@ class Block(NamedTuple):
     announcement: Announcement | None = None
     turn: Turn | None = None
     is_collapsed: bool = False
-    """Whether its content is collapsed: of a decision brief that was revised."""
+    """Whether its content is collapsed: of a decision brief that a revised one replaces."""
 
 
 def blocks_of(debate: DebateState) -> list[Block]:
@@ -57,15 +57,15 @@ def _stage_blocks(debate: DebateState, announcements: StageAnnouncements) -> Ite
         return
     for turn in announcements.stage:
         if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
-            is_earlier = _is_earlier_decision_brief(debate, turn)
-            yield Block(f"{'earlier' if is_earlier else 'turn'}-{turn.id}", turn=turn, is_collapsed=is_earlier)
+            is_replaced = _is_replaced_decision_brief(debate, turn)
+            yield Block(f"{'earlier' if is_replaced else 'turn'}-{turn.id}", turn=turn, is_collapsed=is_replaced)
     for k, line in enumerate(announcements.after):
         # A list of issues goes under the heading of its turn.
         if not (line.kind == "issues" and line.turn_id in debate.turns and _shows_issue_list(debate, line.turn_id)):
             yield Block(f"after-{first}-{k}", announcement=line)
 
 
-def _is_earlier_decision_brief(debate: DebateState, turn: Turn) -> bool:
+def _is_replaced_decision_brief(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn is a decision brief that a later one replaces."""
     last = rapporteur.decision_brief(debate)
     return last is not None and turn.id != last.turn_id and turn.phase.reply == debate.turns[last.turn_id].phase.reply
@@ -220,7 +220,7 @@ def outcome(debate: DebateState) -> list[str]:
     ]
 
 
-def status(debate: DebateState, *, running: bool, stopping: bool, problems: list[str]) -> str:
+def status(debate: DebateState, *, running: bool, pausing: bool, problems: list[str]) -> str:
     stage = debate.stages[-1] if debate.stages else ()
     format = debate.format
     parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage and stage[0].round and debate.due else []
@@ -231,7 +231,7 @@ def status(debate: DebateState, *, running: bool, stopping: bool, problems: list
     if debate.complete:
         word = "Writing the report" if running else "Complete"
     elif running:
-        word = "Pausing after this turn" if stopping else "Running"
+        word = "Pausing after this turn" if pausing else "Running"
     else:
         word = "Paused"
     return pages.render(

@@ -66,7 +66,7 @@ class Dashboard:
         self._tokens, self._served_debates = tokens, served_debates
         self._address = f"{DASHBOARD}{tokens.dashboard}"
         self._models: FoundModels | None = None
-        """The latest findings."""
+        """The models that were found last."""
         self._models_found_at = 0.0
 
     def _html(self, template: str, code: int = 200, **values: Any) -> Response:
@@ -161,7 +161,7 @@ class Dashboard:
         body = ""
         if live is not None and live.current is not None:
             debate, body = live.current.state, live.page.html()
-        running, stopping = live is not None, live is not None and live.stopping
+        running, pausing = live is not None, live is not None and live.pausing
         linked = LinkedDebate(name, contents.entries[0].hash)
 
         def page() -> Response:
@@ -171,7 +171,7 @@ class Dashboard:
                 local=of_this_machine(request.headers["host"]),
                 running=running,
                 body=body or blocks.render_all(debate),
-                status=blocks.status(debate, running=running, stopping=stopping, problems=problems),
+                status=blocks.status(debate, running=running, pausing=pausing, problems=problems),
                 name=name,
                 settings=debate.opened.settings,
                 positions=blocks.positions(debate),
@@ -186,11 +186,11 @@ class Dashboard:
                 ],
                 can_end_early=can_end_early(debate),
                 hides_turns=bool(blocks.hidden_turns(debate)),
-                judged=bool(debate.judges) and debate.complete,
+                can_be_judged_again=bool(debate.judges) and debate.complete,
                 review=review_page.link(self._tokens, linked),
                 reviewers=[
-                    (reviewer, f"?{review_page.own_query(self._tokens, linked, reviewer)}", filed)
-                    for reviewer, filed in ballot_filing.reviewers_begun(DebateFiles.of_journal(path).ballots)
+                    (reviewer, f"?{review_page.own_query(self._tokens, linked, reviewer)}", handed_in)
+                    for reviewer, handed_in in ballot_filing.reviewers_begun(DebateFiles.of_journal(path).ballots)
                 ],
             )
 

@@ -194,8 +194,8 @@ def prepare(form_data: Mapping[str, str], models: FoundModels) -> PreparedDebate
 
 
 def _settings(answers: Mapping[str, Any], format: Format, models: FoundModels) -> tuple[Settings, list[str]]:
-    """The settings of these answers, without those that are wrong, and the problems with these: what else is wrong is
-    found with others in their place. Raises BadSettings where the problems are with no answer."""
+    """The settings of these answers, and the problems of the wrong ones. Wrong answers are replaced by valid ones, so
+    that everything else can still be checked. Raises BadSettings where the problems are with no answer."""
     try:
         return make_settings(answers, format, answers["output"]), []
     except DebateError as error:

@@ -46,7 +46,7 @@ class ListedDebate(NamedTuple):
     recommendation: str = ""
     """The first sentence of the recommendation, as a quote; empty where there is none, or it is filler."""
     badges: tuple[str, ...] = ()
-    """Its special traits: that it was judged again, or that stand-ins spoke."""
+    """Its special traits: that it is a re-judging, or was judged again and where, or that stand-ins took part."""
     head: str = ""
     """The hash of the journal's last line."""
     judged_head: str = ""
@@ -133,8 +133,8 @@ def list_debates() -> list[ListedDebate]:
             rows.append(row(name))
         except (DebateError, OSError) as error:
             rows.append(ListedDebate(name, name, "", "", "", "", problem=str(error)))
-    judged_again = {row.judged_head: f"also judged in {row.name}" for row in rows if row.judged_head}
-    rows = [row._replace(badges=(*row.badges, *filter(None, [judged_again.get(row.head)]))) for row in rows]
+    rejudged = {row.judged_head: f"also judged in {row.name}" for row in rows if row.judged_head}
+    rows = [row._replace(badges=(*row.badges, *filter(None, [rejudged.get(row.head)]))) for row in rows]
     return sorted(rows, key=lambda row: row.opened, reverse=True)
 
 
@@ -164,7 +164,7 @@ def _topic(debate: DebateState) -> str:
 
 def _badges(debate: DebateState) -> Iterator[str]:
     if debate.opened.earlier_debate is not None:
-        yield "judged again"
+        yield "a re-judging"
     if rehearsed_seats(debate):
         yield "a rehearsal" if is_whole_rehearsal(debate) else "with stand-ins"
     if any(degradations(debate)):

@@ -170,7 +170,7 @@ class ServedDebate:
         return len(self._journal.lost_summaries) if self._journal else 0
 
     @property
-    def stopping(self) -> bool:
+    def pausing(self) -> bool:
         return self._stop.is_set()
 
     def pause(self) -> None:
@@ -198,7 +198,7 @@ class ServedDebate:
         return [message("status", self.status(self.current.state)), *self.page.messages_so_far()]
 
     def status(self, debate: DebateState) -> str:
-        return blocks.status(debate, running=self.running, stopping=self.stopping, problems=self.problems)
+        return blocks.status(debate, running=self.running, pausing=self.pausing, problems=self.problems)
 
     async def _run(self) -> None:
         try:
@@ -208,7 +208,7 @@ class ServedDebate:
                 self.session = None
                 self.session_settled.set()
         except Paused as error:
-            if not self.stopping:
+            if not self.pausing:
                 self.failure = error
         except Exception as error:
             self.failure = error

@@ -106,7 +106,7 @@ def _environment() -> Environment:
         "anchor": anchor,
         "line": line,
         "escaped": escaped_html,
-        "reasons": speech,
+        "speech": speech,
         "decimals": decimals,
         "winner": wording.winner_word,
         "round_winner": wording.round_winner,

@@ -119,9 +119,10 @@ def not_continued(limit: str | None) -> str:
     if limit is None:
         sentence, hint = "This site no longer offers such a debate", "start it again with one of the offers"
     elif limit == DAY_COST:
-        sentence, hint = "With it the costs may exceed this site's limit for today", "start it again tomorrow"
+        sentence = "If this debate went on, the costs could exceed this site's limit for today"
+        hint = "start it again tomorrow"
     else:
-        sentence = "With it the costs may exceed this site's limit"
+        sentence = "If this debate went on, the costs could exceed this site's limit"
         hint = "start it again with an offer that costs nothing, if there is one"
     return with_hint(f"{sentence}, so it is not continued.", hint)
 
@@ -287,7 +288,7 @@ class Site:
             self.limits.charge(name, offer.max_cost)
 
     def _must_be_below(self, counters: dict[str, int], cost: float | None = None) -> None:
-        if reached := self.limits.full(counters, cost):
+        if reached := self.limits.exceeded_limit(counters, cost):
             raise limit_reached(reached, self.rules.debates_per_visitor)
 
     @quoting_as_typed()
@@ -350,8 +351,8 @@ class Site:
                     if not any(offer.permits(debate) for offer in self.rules.offers.values()):
                         self.log(f"{path}: no offer of this site permits this debate, so it is not continued.")
                         self.not_continued[path] = not_continued(None)
-                    elif debate.max_cost and (limit := self.limits.full({}, charge_of(debate), name)):
-                        problem = f"{path}: with it the costs may exceed {limit}, so it is not continued."
+                    elif debate.max_cost and (limit := self.limits.exceeded_limit({}, charge_of(debate), name)):
+                        problem = f"{path}: if it went on, the costs could exceed {limit}, so it is not continued."
                         self.log(with_hint(problem, "start this site again tomorrow") if limit == DAY_COST else problem)
                         self.not_continued[path] = not_continued(limit)
                     else:

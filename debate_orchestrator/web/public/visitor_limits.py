@@ -86,7 +86,7 @@ class VisitorLimits:
         self._begin_day()
         return hmac.new(self._key, address(scope).encode(), hashlib.sha256).hexdigest()[:32]
 
-    def full(self, counters: Mapping[str, int], cost: float | None = None, debate: str = "") -> str | None:
+    def exceeded_limit(self, counters: Mapping[str, int], cost: float | None = None, debate: str = "") -> str | None:
         """The first limit that one more debate would exceed; None if there is room. `counters` maps each counter to its
         highest value, and `cost` is what the debate may cost in all, in US dollars; None if it costs nothing. `debate`
         is its name if it is charged already, which that cost would replace."""
