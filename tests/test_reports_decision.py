@@ -1,4 +1,4 @@
-"""The first screen says what to do as a sentence about the world, how firm that is, and what weakens it."""
+"""Page one says what to do as a sentence about the world, how firm that is, and what weakens it."""
 
 from __future__ import annotations
 
@@ -152,10 +152,10 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
         f"Reason 2, consideration: {fault['problem']}",
     )
     assert text.count(outcome) == html.count(outcome) == 2 and "It&#39;s measured &lt;i&gt;nowhere" in html
-    fate = "Held when it was challenged; still in dispute (C1)"
-    assert f"1. “{held['heading']}”: {fate} (round 1: [opening A](#opening" in text
+    mark = "Held when it was challenged; still in dispute (C1)"
+    assert f"1. “{held['heading']}”: {mark} (round 1: [opening A](#opening" in text
     assert (
-        f'<ol class="points"><li>“{held["heading"]}”: {fate} (round 1: <a href="#t-1.opening.a">opening A</a>' in html
+        f'<ol class="points"><li>“{held["heading"]}”: {mark} (round 1: <a href="#t-1.opening.a">opening A</a>' in html
     )
     assert f"**Who argued better is another question:** {who_argued_better(model)}." in text
     assert re.search(r'<h3 id="h-verdict-why">Who argued.*</h3>\n<p>.*</p>\s+<div class="why">', html)
@@ -173,7 +173,7 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
 
 
 def test_a_reason_says_that_its_claim_was_resolved_only_where_that_is_for_it() -> None:
-    """Of a weakened reason the record does not say which way the claim was resolved: its side may have withdrawn it."""
+    """Of a weakened reason the dissent record does not say which way the claim was resolved: it may be withdrawn."""
     reason = ReasonReport(consideration="It is so.", side="a", mark="weakened", turns=(), dissent_row=1)
     resolved = DisputedClaim(claim="It is so.", positions={}, status="resolved by consensus", turns=())
     held = reason.model_copy(update={"mark": "held"})

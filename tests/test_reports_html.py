@@ -146,7 +146,7 @@ def article(page: str, turn: str) -> str:
 
 
 def test_nothing_is_cut_without_a_way_to_open_it() -> None:
-    """A long reason is on the first screen by its beginning, with how many words follow, and opens to all of it."""
+    """A long reason is on page one by its beginning, with how many words follow, and opens to all of it."""
     long = "It came down to one point, in the end. " * 50
     first, short = (
         render(adversarial(script_of(_final_verdict_judge=final(justification=text)), rounds=1)).partition(
