@@ -40,7 +40,7 @@ def brief_file(turn: str) -> str:
 
 
 def test_a_question_reaches_the_next_briefs(opened: Run) -> None:
-    """It is said to whom it went and which briefs were put before it; those put after it hold it."""
+    """It is said to whom it went and which turns were briefed before it; briefs sent after it hold it."""
     ran = opened("floor", J, WHY, "--to", "b", "--to", "judge")
     assert ran.out.startswith(
         f"From the floor, to Researcher B and Judge: {WHY}\n"

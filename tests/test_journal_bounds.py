@@ -215,7 +215,7 @@ def test_a_journal_that_was_written_can_be_read(here: Path, monkeypatch: pytest.
                     writer.append(BriefSent(turn_id=turn, brief_digest="0" * 64, spec="x", by_call=True))
                 for turn in (f"{n}.opening.a", f"{n + 1}.opening.a"):
                     writer.append(Spoke(turn_id=turn, reply=reply))
-        assert not writer.lost_summaries
+        assert not writer.lost_results
         with pytest.raises(PermanentFailure, match="is full"):
             for _ in range(9):
                 writer.append(Spoke(turn_id="99.opening.a", reply=reply))

@@ -413,7 +413,7 @@ def test_a_journal_belongs_by_what_its_schedule_decides(here: Path) -> None:
     for debate in held.schedule:
         Path(held.journal_path(debate.id)).unlink()
     write_journal(Path(held.journal_path(held.schedule[0].id)), [opened.model_copy(update={"seed": 1})])
-    assert rate(read_rows("held")).unranked == "No model is ranked: no debate between two models is decided."
+    assert rate(read_rows("held")).why_unranked == "No model is ranked: no debate between two models is decided."
 
 
 @pytest.mark.slow

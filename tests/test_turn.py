@@ -210,4 +210,4 @@ def test_a_partial_reply_is_named_on_a_full_disk(tmp_path: Path, monkeypatch: py
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(take_turns(journal, current, {"a": Cancelled()}, stop=asyncio.Event()))
 
-    assert journal.lost_summaries == [f"1.opening.a: its reply (3 words) for {tmp_path / 'j'}"]
+    assert journal.lost_results == [f"1.opening.a: its reply (3 words) for {tmp_path / 'j'}"]

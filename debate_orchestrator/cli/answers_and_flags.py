@@ -208,11 +208,11 @@ def setup_questions(format_name: str = DEFAULT_FORMAT, default_output: str = REP
     return SetupQuestions(loader.load(format_name), default_output)
 
 
-def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
+def setup_questions_of(path: str, format_agreed_to: str = "") -> SetupQuestions:
     """The setup conversation of a file, in its format. A folder, whose prompts may be a stranger's, is used only if the
-    user agreed to it, or if it is the `used_format`; otherwise the default is, and a line says so."""
+    user agreed to it before, or in this command (`format_agreed_to`); otherwise the default is, and a line says so."""
     name = format_of(_read_file(path) if os.path.exists(path) else {})
-    if name != used_format and consent.unapproved_risks(
+    if name != format_agreed_to and consent.unapproved_risks(
         consent.source_of_file(path), risks.of_settings({"format": name})
     ):
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."

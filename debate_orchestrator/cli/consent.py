@@ -162,7 +162,7 @@ def new_debate(
     if not created:
         message = " ".join(["no debate was opened, and nothing is saved.", *billed_calls_sentence(paid_replies)])
         raise Interrupted(message) from None
-    with _with_saved_named(created[0]) as session:
+    with _interrupts_say_what_is_saved(created[0]) as session:
         if interrupted is not None:
             raise interrupted
         yield session
@@ -194,7 +194,7 @@ def existing_debate(
                     raise
             time.sleep(_LOCK_POLL)
 
-    with _with_saved_named(continued()) as session:
+    with _interrupts_say_what_is_saved(continued()) as session:
         if session.state.due:
             _remember_debate(session.journal, session.state.cast)
         yield session
@@ -208,7 +208,7 @@ def _remember_debate(journal: JournalWriter, cast: Mapping[str, tuple[str, ...]]
 
 
 @contextmanager
-def _with_saved_named(session: DebateSession) -> Iterator[DebateSession]:
+def _interrupts_say_what_is_saved(session: DebateSession) -> Iterator[DebateSession]:
     """Holds a debate open; an interrupt meanwhile says what is saved and how to continue."""
     with session:
         try:

@@ -106,6 +106,6 @@ def _is_rehearsed_rejudging(debate: DebateState) -> bool:
 
 def _holds(path: str, condition: Callable[[DebateState], bool]) -> bool:
     try:
-        return condition(stored_state(path, journal.read(path, follow=False).events))
+        return condition(stored_state(path, journal.read(path, follow_symlinks=False).events))
     except DebateError:
         return False  # other journals may still be waiting

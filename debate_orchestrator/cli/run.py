@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.topic is None and not arguments.answers:
         arguments.topic = _piped_topic()
     return run_settings(
-        settings_with_consent(arguments, discovery.default_if_keyed if arguments.rehearse else discovery.default),
+        settings_with_consent(arguments, discovery.default_as_if_keyed if arguments.rehearse else discovery.default),
         arguments,
     )
 

@@ -266,7 +266,7 @@ class ReservedLines(FrozenModel):
         )
 
 
-def id_for_seat(turn_id: str) -> str:
+def id_hiding_mirrored(turn_id: str) -> str:
     """The id of a turn where its seat may read it. No judge is told that it sees the debate mirrored: of the two turns
     of a judge this is the second. The two ids differ, as names of files and keys of forms must; in the text of a brief
     both turns have one id (`_shown_id` in `prompting/briefs.py`)."""
@@ -287,8 +287,8 @@ class Turn(FrozenModel):
     """Whether the judge sees the debate mirrored: each side as the other."""
 
     @property
-    def id_for_seat(self) -> str:
-        return id_for_seat(self.id)
+    def id_hiding_mirrored(self) -> str:
+        return id_hiding_mirrored(self.id)
 
     @property
     def slot_id(self) -> str:

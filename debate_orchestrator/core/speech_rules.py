@@ -80,7 +80,7 @@ def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict
     return {name: map_leaves(value, heard) for name, value in fields.items()}, tuple(quotes)
 
 
-def visible_unchecked(debate: DebateState, text: str, phase: Phase) -> VisibleText:
+def visible_before_lookup(debate: DebateState, text: str, phase: Phase) -> VisibleText:
     """A text as others hear it, with quotes in the tags that the speaker wrote: none is looked up."""
     return make_visible(_public(debate, text), phase)
 
@@ -146,7 +146,7 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
     """Whether a speech concedes the debate: as its event says, or, in journals of earlier versions, by its text."""
     if event.concedes is not None:
         return event.concedes and turn.speaking
-    visible = visible_unchecked(debate, event.reply.text, turn.phase)
+    visible = visible_before_lookup(debate, event.reply.text, turn.phase)
     return (
         turn.speaking
         and _last_line(sanitize(event.reply.text)) == _last_line(visible.text)
@@ -158,7 +158,7 @@ def concedes(debate: DebateState, turn: Turn, event: Spoke) -> bool:
 def has_reserved_line(debate: DebateState, line: str, turn: Turn, reply: Reply, code: str = "") -> bool:
     """Whether a speech says a reserved line, with the `code` of its turn, as its last line and uncut. Where the format
     forbids lines for the other side, a speech with such lines says none."""
-    visible = visible_unchecked(debate, reply.text, turn.phase)
+    visible = visible_before_lookup(debate, reply.text, turn.phase)
     return _ends_with_line(debate, line, visible, reply, code) and not _writes_for_the_other(debate, turn, visible.text)
 
 
@@ -204,7 +204,7 @@ def ignored_line_remark(debate: DebateState, turn: Turn, reply: Reply, *, needs_
     reserved_line = next((line for line in reserved if _line_pattern(line).search(text)), None)
     if reserved_line is None:
         return ""
-    visible = visible_unchecked(debate, reply.text, turn.phase)
+    visible = visible_before_lookup(debate, reply.text, turn.phase)
     return lines.remark(reserved_line, other_lines=_writes_for_the_other(debate, turn, visible.text))
 
 

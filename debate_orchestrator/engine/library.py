@@ -77,7 +77,7 @@ async def run(
             (`OverBudget`), or a seat waits for the host.
         PermanentFailure: something must be repaired first (`ProviderFailed`: at a provider). Replies are saved.
     """
-    default_model = discovery.default_if_keyed if rehearse else discovery.default
+    default_model = discovery.default_as_if_keyed if rehearse else discovery.default
     with await create(_settings(settings, default_model), rehearse=rehearse) as session:
         return await _run(session, on_event, on_text)
 

@@ -2,7 +2,8 @@
 
 Every reply is kept, because it may have cost money and because a reader must be able to tell what the user did not
 choose. So is the part of a reply that had arrived when a call failed, even if that is empty, if the call may have been
-billed. Of replies that are longer than any answer to these briefs, and of pages, only the cost and the number are kept.
+billed. Of the pages that a search found only the number is kept, and of a reply for whose words there is no room only
+the cost.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ async def propose(
     limits.notify(f"{work}: {provider.name}{cost_text}.")
 
     def must_be_within_budget() -> None:
-        spent = sum(map(_capped_cost, (*state.progress.paid, *paid_replies)))
+        spent = sum(map(_cost_for_cap, (*state.progress.paid, *paid_replies)))
         check_max_cost(limits.max_cost, lambda: spent, work, provider.name, expected_cost, "")
 
     def keep(reply: Reply) -> None:
@@ -160,7 +161,7 @@ def _brief(task: ModeratorTask, state: SetupState) -> Brief:
     )
 
 
-def _capped_cost(reply: Reply) -> float:
+def _cost_for_cap(reply: Reply) -> float:
     """US dollars of a reply as a cap counts them: its estimated cost where its cost is unknown."""
     return (reply.estimated_cost or 0.0) if reply.cost is None else reply.cost
 

@@ -193,7 +193,7 @@ class ProbeRun:
         try:
             return journal.must_be_new(task.path)
         except BadJournal:
-            entries = journal.read(task.path, follow=False).entries
+            entries = journal.read(task.path, follow_symlinks=False).entries
         debate = _checked_debate(task, [entry.event for entry in entries])
         if isinstance(entries[-1].event, _CALLS):
             self.earlier_journals[task.path] = entries
@@ -275,7 +275,7 @@ class ProbeRun:
                 if session.state.complete:
                     self._shared_budget.end_budget(task.path)
         finally:
-            if session.journal.lost_summaries:
+            if session.journal.lost_results:
                 self._debates.pop(task.path, None)
                 with suppress(UserError):  # another program changed the file
                     self._read(task)

@@ -89,13 +89,13 @@ class Transcript(FrozenModel):
 def read(path: str) -> tuple[Transcript, str]:
     """The transcript in a file, and the sha256 of its bytes. Raises BadFile as `parse`, or if it can't be read."""
     transcript = parse(read_text(path, MAX_SIZE), path)
-    return transcript, hashlib.sha256(read_regular(path, follow=True)).hexdigest()
+    return transcript, hashlib.sha256(read_regular(path, follow_symlinks=True)).hexdigest()
 
 
 def is_report(path: str) -> bool:
     """Whether a file begins as this program's reports do; False for one that can't be read."""
     try:
-        data = read_regular(path, follow=True, maximum=MAX_SIZE)
+        data = read_regular(path, follow_symlinks=True, maximum=MAX_SIZE)
     except (OSError, ValueError):
         return False
     return _OWN_REPORT.match(data.decode("utf-8-sig", "replace")) is not None

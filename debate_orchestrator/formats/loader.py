@@ -186,7 +186,7 @@ def _read_located(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Loca
     """A file of a format, with the locations of its values. Raises BadFile, which names it by the path that messages
     show, for a link in a folder of the user's too: a private file would become part of the prompts."""
     try:
-        data, lines = read_mapping_with_lines(folder.path / file, follow=folder.shipped)
+        data, lines = read_mapping_with_lines(folder.path / file, follow_symlinks=folder.shipped)
     except BadFile as error:
         raise BadFile([problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.problems]) from None
     return data, {keys: f"{folder.shown_path}/{file}:{line}" for keys, line in lines.items()}
@@ -246,7 +246,7 @@ def _texts(folder: FormatFolder, problems: list[str]) -> dict[str, str]:
             )
             continue
         try:
-            texts[path.name] = read_text(path, MAX_TEMPLATES, follow=False)
+            texts[path.name] = read_text(path, MAX_TEMPLATES, follow_symlinks=False)
         except BadFile as error:
             problems += [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.problems]
     total = sum(len(text.encode()) for text in texts.values())

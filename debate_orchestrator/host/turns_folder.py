@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
-from debate_orchestrator.core.phases import id_for_seat
+from debate_orchestrator.core.phases import id_hiding_mirrored
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.setup.risks import is_outside_or_hidden
 from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
@@ -49,7 +49,7 @@ class TurnsFolder:
 
     def turn_files(self, turn_id: str, wants: str) -> TurnFiles:
         """The paths of a turn's brief and reply. The agent sees them."""
-        stem = os.path.join(self.folder, id_for_seat(turn_id))
+        stem = os.path.join(self.folder, id_hiding_mirrored(turn_id))
         return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
     def write_brief(self, turn_files: TurnFiles, brief: str) -> str | None:
@@ -193,7 +193,7 @@ def read_reply(turn_id: str, path: str, *, in_place: bool = True) -> str:
     """The text of a reply file. One that is `in_place`, and that the host did not name, must be a regular file, and no
     link: a pipe would be waited for, and a link may lead to any file. Raises BadReply if it can't be read as text."""
     try:
-        return decode(turn_id, read_regular(path, follow=not in_place, maximum=MAX_SIZE))
+        return decode(turn_id, read_regular(path, follow_symlinks=not in_place, maximum=MAX_SIZE))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) == errno.EFBIG:
             problem = f"{turn_id}: the reply is too large ({error_text(error)})."

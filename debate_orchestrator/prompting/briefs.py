@@ -451,7 +451,7 @@ def _for_rapporteur(debate: DebateState, heard_turns: list[dict[str, Any]]) -> d
 
 def _shown_id(turn: Turn) -> str:
     """The id of a turn in the text of its brief: no judge is told whether it sees the debate mirrored. It is the same
-    for both turns of a judge; `Turn.id_for_seat`, which names files, tells them apart."""
+    for both turns of a judge; `Turn.id_hiding_mirrored`, which names files, tells them apart."""
     return turn.id.removesuffix(MIRRORED)
 
 

@@ -61,8 +61,8 @@ class FormQuestion(NamedTuple):
         return ()
 
     @property
-    def has_short_answer(self) -> bool:
-        """Whether an answer is a word, and so quicker written again than edited."""
+    def has_one_word_answer(self) -> bool:
+        """Whether an answer is one word or a few numbers, and so quicker written again than edited."""
         return self.field.kind in ("number", "scores", "boolean", "choice", "turn") and not self.may_be_empty
 
     @property

@@ -296,7 +296,7 @@ def ballot_remarks(format: Format, ballot: ParsedBallot) -> list[str]:
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     """Remarks on a speech before it is handed in: words that others will not hear, too few of them, and the effect of
     its last line."""
-    speech, lines = speech_rules.visible_unchecked(debate, text, turn.phase), debate.format.reserved_lines
+    speech, lines = speech_rules.visible_before_lookup(debate, text, turn.phase), debate.format.reserved_lines
     dropped_words, min_words = speech.dropped, turn.phase.min_words
     reply = Reply(text=text, brief_digest="", spec=model_spec.HUMAN)
     over = f"The last {dropped_words:,} words are over the limit: they are on record, and no seat hears them."

@@ -95,7 +95,7 @@ def parse_reply(
         return Declined(turn_id=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
     if shape is None:
-        speech = speech_rules.visible_unchecked(debate, reply.text, turn.phase)
+        speech = speech_rules.visible_before_lookup(debate, reply.text, turn.phase)
         if recorded_reading is not None:  # it was taken when it was recorded
             _check_not_blank(debate, turn, speech)
             return Spoke(turn_id=turn.id, reply=reply, concedes=recorded_reading.concedes and turn.speaking)

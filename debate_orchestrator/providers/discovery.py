@@ -114,7 +114,7 @@ def default(seat: str, setting: str = "cast") -> str:
     raise BadSettings(f"cast: no model is named, and no key or server was found. {hint}")
 
 
-def default_if_keyed(seat: str) -> str:
+def default_as_if_keyed(seat: str) -> str:
     """The model for a seat in a rehearsal: the default, or the one that would be it if there were a key."""
     return _default_if_found(seat) or f"anthropic:{_default_model(seat)}"
 
@@ -133,11 +133,11 @@ class FoundModels(NamedTuple):
     sources: tuple[ModelSource, ...]
     default: dict[str, str]
     """Seat to the model that fills it by default; empty without a key."""
-    default_if_keyed: dict[str, str]
+    default_as_if_keyed: dict[str, str]
     """Seat to the model that would be the default with a key."""
     permissions: Permissions = NO_PERMISSIONS
 
-    def without_setup(self) -> list[tuple[str, str]]:
+    def needing_no_key(self) -> list[tuple[str, str]]:
         """The models that need no key, with descriptions: installed programs, and the models of Ollama."""
         sources = [source for source in self.sources if source.ready and source.kind in (model_spec.COMMAND, "ollama")]
         sources.sort(key=lambda source: source.kind != model_spec.COMMAND)
@@ -155,7 +155,7 @@ class FoundModels(NamedTuple):
 
     def has_any(self) -> bool:
         return bool(
-            self.default or self.without_setup() or any(source.ready and source.models for source in self.sources)
+            self.default or self.needing_no_key() or any(source.ready and source.models for source in self.sources)
         )
 
     def names(self) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ def find_models(permissions: Permissions = NO_PERMISSIONS) -> FoundModels:
     return FoundModels(
         tuple(model_sources(permissions)),
         default,
-        {seat: default_if_keyed(seat) for seat in SIDES_AND_JUDGE},
+        {seat: default_as_if_keyed(seat) for seat in SIDES_AND_JUDGE},
         permissions,
     )
 

@@ -67,7 +67,7 @@ def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
 def _is_draft_of(path: str, value: Mapping[str, Any]) -> bool:
     """Whether a draft became this ballot: it has the same reviewer, and the same vote before, which is final."""
     with suppress(BadFile):
-        draft = read_mapping_with_lines(path, follow=False)[0]
+        draft = read_mapping_with_lines(path, follow_symlinks=False)[0]
         return _is_by(draft, value["reviewer"]) and draft.get("before") == value.get("before")
     return False
 
@@ -158,7 +158,7 @@ def read_draft(folder: str, reviewer: NormalizedName, digest: str) -> dict[str, 
     if is_link(folder) or not os.path.exists(path):
         return {}
     try:
-        value, _ = read_mapping_with_lines(path, follow=False)
+        value, _ = read_mapping_with_lines(path, follow_symlinks=False)
     except BadFile:
         if os.path.lexists(path):
             raise

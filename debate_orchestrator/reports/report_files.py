@@ -156,7 +156,7 @@ def is_unchanged(path: str) -> bool:
     Anyone can give a page a new one, so a page must also begin with the policy under which no script runs, and have no
     element that leads elsewhere by itself."""
     try:
-        data, suffix = read_regular(path, follow=False), os.path.splitext(path)[1]
+        data, suffix = read_regular(path, follow_symlinks=False), os.path.splitext(path)[1]
     except (OSError, ValueError):
         return False
     checksum = read_checksum(data, suffix)
@@ -166,8 +166,8 @@ def is_unchanged(path: str) -> bool:
 def is_outdated(path: str, journal: str) -> bool:
     """Whether a report states that it was made when its journal ended with another line."""
     try:
-        checksum = read_checksum(read_regular(path, follow=False), os.path.splitext(path)[1])
-        last_line = read_regular(journal, follow=False).rstrip(b"\n").rpartition(b"\n")[2]
+        checksum = read_checksum(read_regular(path, follow_symlinks=False), os.path.splitext(path)[1])
+        last_line = read_regular(journal, follow_symlinks=False).rstrip(b"\n").rpartition(b"\n")[2]
     except (OSError, ValueError):
         return False
     return checksum is not None and checksum.last_hash != stated_hash(last_line)
@@ -350,7 +350,7 @@ def is_report(path: str) -> bool:
 
 def _has_prefix(path: str) -> bool:
     """Whether a file begins as reports with its suffix do. Raises OSError if it can't be read."""
-    return read_regular(path, follow=True).startswith(FILE_TYPES[os.path.splitext(path)[1]].prefixes)
+    return read_regular(path, follow_symlinks=True).startswith(FILE_TYPES[os.path.splitext(path)[1]].prefixes)
 
 
 def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
@@ -361,7 +361,7 @@ def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
             problems.append(with_hint(f"{short_repr(path)} is not a report.", f"a file that ends in {suffixes()}"))
             continue
         try:
-            files.append((path, read_regular(path, follow=True)))
+            files.append((path, read_regular(path, follow_symlinks=True)))
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "the name is not allowed for a file"
             problems.append(f"{short_repr(path)} can't be read: {why}.")

@@ -386,7 +386,7 @@ def is_filed(folder: str, reviewer: NormalizedName, form: ReviewForm, entries: S
 def _read_text(path: str) -> str:
     """The text of a ballot or a draft. Raises BadFile, with its name without the folder, if it can't be read."""
     try:
-        return read_text(path, MAX_SIZE, follow=False)
+        return read_text(path, MAX_SIZE, follow_symlinks=False)
     except BadFile as error:
         name = os.path.basename(path)
         raise BadFile([text.replace(name_of(path), name_of(name), 1) for text in error.problems]) from None

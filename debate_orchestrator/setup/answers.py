@@ -38,7 +38,8 @@ KEYS = (*Settings.model_fields, "setup")
 _NULL_IS_UNSET = ("cast", "context", "format", "max_cost", "quorum")
 """Settings for which null is the same as to leave them out."""
 AUTO = "auto"
-"""As many rounds as there is new ground for, up to the most that the format allows."""
+"""Of `rounds`: as many as there is new ground for, up to the most that the format allows. Of `positions`: those that
+are derived from the topic."""
 
 
 def format_of(answers: Mapping[str, Any], default: str = DEFAULT_FORMAT) -> str:
@@ -283,7 +284,8 @@ def parse_rounds(value: Any, maximum: int) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= maximum else None
 
 
-def typed_text(value: Any) -> str:
+def text_as_typed(value: Any) -> str:
+    """The value of a setting as a user would type it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else ", ".join(value) if isinstance(value, list | tuple) else str(value)

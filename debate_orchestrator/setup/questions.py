@@ -173,7 +173,7 @@ class SetupQuestions:
             case "insist":
                 cap = "4 or 5" if limits.max > 4 else limits.max
                 return {"rounds": state.answers.get("rounds", ""), "cap": cap}
-        return {"default": answers.typed_text(self.default(key))} if key in self.plain_settings else {}
+        return {"default": answers.text_as_typed(self.default(key))} if key in self.plain_settings else {}
 
     def current_answer(self, state: SetupState, key: str) -> str:
         """The answer to a question so far, or one that was put aside when others were wanted; empty for none."""
@@ -192,7 +192,7 @@ class SetupQuestions:
                 side = key.removeprefix("position_")
                 position = str(answered.get("positions", {}).get(side) or progress.set_aside_positions.get(side, ""))
                 return "" if has_placeholders({side: position}) else position
-        return answers.typed_text(answered.get(key))
+        return answers.text_as_typed(answered.get(key))
 
     def confirmation_text(self, answered: dict[str, Any]) -> str:
         """The block that shows the answers, for the user to confirm."""
@@ -256,7 +256,7 @@ class SetupQuestions:
             state = with_progress(state, proposal=None)
         for key in ("rounds", *self.plain_settings):
             if key in answered:
-                state = self._take(state, key, answers.typed_text(answered[key]), state.origins.get(key, "file"))
+                state = self._take(state, key, answers.text_as_typed(answered[key]), state.origins.get(key, "file"))
         return state
 
     def with_fitting_answers(self, state: SetupState, before: SetupQuestions) -> tuple[SetupState, list[str]]:
@@ -302,7 +302,7 @@ class SetupQuestions:
         if self._choices(key) or wording.default:
             text = _OPTION_SUFFIX.sub("", text).strip()
         if text.lower() == "default" and wording.default:
-            text, origin = answers.typed_text(self.default(key)), "default"
+            text, origin = answers.text_as_typed(self.default(key)), "default"
         new_state = self._take(state, key, text, origin)
         return with_progress(
             new_state,

@@ -50,12 +50,12 @@ WRITE_RETRY_SECONDS = 0.5
 _KEPT = "It is kept in memory and saved as soon as there is room. Ctrl-C twice discards it."
 
 
-def read(path: str | os.PathLike[str], *, follow: bool = True) -> JournalContents:
-    """The journal at `path`. What was found in a folder, not named by the user, is read with `follow` false: a link in
-    a stranger's folder may lead to any file. Raises BadJournal if the file is not a journal, or is a link and not to be
-    followed, NewerJournal if a newer version wrote it, UnknownEvent if this one can't read an event, and DamagedJournal
-    if a line was changed, is missing, or follows a bad one."""
-    return parse(str(path), read_bytes(path, follow=follow))
+def read(path: str | os.PathLike[str], *, follow_symlinks: bool = True) -> JournalContents:
+    """The journal at `path`. What was found in a folder, not named by the user, is read with `follow_symlinks` false:
+    a link in a stranger's folder may lead to any file. Raises BadJournal if the file is not a journal, or is a link
+    and not to be followed, NewerJournal if a newer version wrote it, UnknownEvent if this one can't read an event,
+    and DamagedJournal if a line was changed, is missing, or follows a bad one."""
+    return parse(str(path), read_bytes(path, follow_symlinks=follow_symlinks))
 
 
 def read_unverified(path: str | os.PathLike[str]) -> list[Event | None]:
@@ -63,7 +63,7 @@ def read_unverified(path: str | os.PathLike[str]) -> list[Event | None]:
     or for the file."""
     events: list[Event | None] = []
     try:
-        lines = read_bytes(path, follow=False).removesuffix(b"\n").split(b"\n")
+        lines = read_bytes(path, follow_symlinks=False).removesuffix(b"\n").split(b"\n")
     except BadJournal:
         return [None]
     for line in lines:
@@ -74,10 +74,10 @@ def read_unverified(path: str | os.PathLike[str]) -> list[Event | None]:
     return events
 
 
-def read_bytes(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
+def read_bytes(path: str | os.PathLike[str], *, follow_symlinks: bool = True) -> bytes:
     """The bytes of a journal, of which nothing is verified. Raises BadJournal if the file can't be read."""
     try:
-        return read_regular(path, follow=follow)
+        return read_regular(path, follow_symlinks=follow_symlinks)
     except (OSError, ValueError) as error:
         problem = f"Can't read the journal {name_of(path)} ({error_text(error)})."
         raise BadJournal(problem, hint=JOURNAL_NAME_HINT) from None
@@ -205,7 +205,7 @@ class JournalWriter:
     def _set_up(self, path: str, clock: Callable[[], str]) -> None:
         self.path, self._name, self._clock = path, name_of(path), clock
         self.entries = []
-        self.lost_summaries: list[str] = []
+        self.lost_results: list[str] = []
         """The results that could not be saved, in a few words each."""
         self._waiting: list[LineToWrite] = []
         self._length = 0
@@ -248,7 +248,7 @@ class JournalWriter:
     @property
     def unsaved(self) -> list[str]:
         """A sentence on each result that is lost, and on each that waits for room."""
-        return [f"Lost: {summary}." for summary in self.lost_summaries] + [
+        return [f"Lost: {summary}." for summary in self.lost_results] + [
             f"{waiting.summary} is not saved yet. {_KEPT}" for waiting in self._waiting if waiting.summary
         ]
 
@@ -319,7 +319,7 @@ class JournalWriter:
     def _lose(self, line: LineToWrite) -> None:
         """Names what is lost, unless it can be had again at no cost."""
         if line.summary:
-            self.lost_summaries.append(line.summary)
+            self.lost_results.append(line.summary)
             self._notify(f"Lost: {line.summary}.")
 
     def _notify(self, sentence: str) -> None:

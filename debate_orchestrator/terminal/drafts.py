@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from debate_orchestrator.core.phases import id_for_seat
+from debate_orchestrator.core.phases import id_hiding_mirrored
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.storage.files import make_folder, write_atomic
@@ -39,14 +39,14 @@ class Drafts:
 
     def path_of(self, brief: Brief) -> str:
         return os.path.join(
-            self.folder, f"{id_for_seat(brief.turn_id)}.{brief.digest[:_DIGEST_DIGITS]}.{_SUFFIXES[brief.wants]}"
+            self.folder, f"{id_hiding_mirrored(brief.turn_id)}.{brief.digest[:_DIGEST_DIGITS]}.{_SUFFIXES[brief.wants]}"
         )
 
     def read_speech(self, brief: Brief) -> str:
         """The speech begun in answer to exactly this brief, or empty. Raises BadFile for one that is not text: it
         stays."""
         path = self.path_of(brief)
-        return read_text(path, MAX_SIZE, follow=False) if os.path.lexists(path) else ""
+        return read_text(path, MAX_SIZE, follow_symlinks=False) if os.path.lexists(path) else ""
 
     def save_speech(self, brief: Brief, text: str) -> None:
         """Saves a speech; one without a word is not saved."""
@@ -75,11 +75,11 @@ class Drafts:
     def earlier_drafts(self, brief: Brief) -> list[str]:
         """The drafts of that turn for an earlier brief. They are not offered, and stay until the debate is complete."""
         own_path = self.path_of(brief)
-        return [path for path, turn, _ in self._all() if turn == id_for_seat(brief.turn_id) and path != own_path]
+        return [path for path, turn, _ in self._all() if turn == id_hiding_mirrored(brief.turn_id) and path != own_path]
 
     def remove_drafts(self, debate: DebateState) -> None:
         """Removes the drafts that are on record as replies, in the end all of them, and the folder with the last."""
-        replies = {id_for_seat(turn_id): event for turn_id, event in debate.replies.items()}
+        replies = {id_hiding_mirrored(turn_id): event for turn_id, event in debate.replies.items()}
         for path, turn, brief in self._all():
             event = replies.get(turn)
             if event is not None and (debate.complete or event.reply.brief_digest.startswith(brief)):
@@ -89,12 +89,12 @@ class Drafts:
             os.rmdir(self.folder)
 
     def _all(self) -> list[tuple[str, str, str]]:
-        """Path, turn id as its seat reads it (`id_for_seat`) and brief of every draft."""
+        """Path, turn id as its seat reads it (`id_hiding_mirrored`) and brief of every draft."""
         if is_link(self.folder) or not os.path.isdir(self.folder):
             return []
         matches = ((name, _NAME.fullmatch(name)) for name in sorted(os.listdir(self.folder)))
         return [
-            (os.path.join(self.folder, name), id_for_seat(match["turn"]), match["brief"])
+            (os.path.join(self.folder, name), id_hiding_mirrored(match["turn"]), match["brief"])
             for name, match in matches
             if match
         ]

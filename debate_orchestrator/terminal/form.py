@@ -139,7 +139,7 @@ class Form(ABC):
         problems: list[str] = []
         short_list = False
         while True:
-            has_answer = question.has_short_answer and has_valid_answer(question, self.shape_context, self.answers)
+            has_answer = question.has_one_word_answer and has_valid_answer(question, self.shape_context, self.answers)
             current_answer = self.answers[question.field_path] if has_answer else ""
             initial_text = self.answers.get(
                 draft_key, "" if current_answer else self.answers.get(question.field_path, "")
@@ -165,7 +165,7 @@ class Form(ABC):
                 raise
             except BadReply as error:
                 problems = error.problems if answer or short_list else ["An answer is needed here."]
-                self.answers[draft_key] = "" if question.has_short_answer else answer
+                self.answers[draft_key] = "" if question.has_one_word_answer else answer
             else:
                 self.answers.pop(draft_key, None)
                 self.answers[question.field_path] = answer

@@ -69,8 +69,8 @@ class CastSetup(SetupBase):
         if models.default:
             default_cast = cast_of(format, lambda seat: models.default[seat])
             choices.append(("usual", cast_text(default_cast), default_cast))
-        choices += [(spec, about, self._same_in_all_seats(spec)) for spec, about in models.without_setup()]
-        rehearsal = cast_of(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
+        choices += [(spec, about, self._same_in_all_seats(spec)) for spec, about in models.needing_no_key()]
+        rehearsal = cast_of(format, lambda seat: model_spec.stand_in(models.default_as_if_keyed[seat]))
         return [*choices, (model_spec.REHEARSE, "", rehearsal), (_SEATS, "", None)]
 
     def _check_spec(self, seat: str, text: str) -> str:
@@ -142,7 +142,7 @@ class CastSetup(SetupBase):
         choices = dict(wording.choices)
         none_wanted = next(iter(choices), None)
         choices |= {models.default[seat]: "as usual"} if seat in models.default else {}
-        choices |= dict(models.without_setup()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
+        choices |= dict(models.needing_no_key()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
         current_answer = self.seat_answers.get(asked_seat, next(iter(choices)))
         if current_answer not in choices:
@@ -161,7 +161,7 @@ class CastSetup(SetupBase):
     def _spec(self, seat: str, answer: str, models: FoundModels, chosen_before: Mapping[str, list[str]]) -> str:
         """The model that an answer names for a seat. Raises BadSettings if it can't fill it beside those
         `chosen_before`."""
-        best = models.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
+        best = models.default_as_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
         spec = model_spec.stand_in(best) if answer == model_spec.REHEARSE else self._check_spec(seat, answer)
         if problem := host_problem({**chosen_before, seat: [*chosen_before.get(seat, ()), spec]}):
             raise BadSettings(problem)

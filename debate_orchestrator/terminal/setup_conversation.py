@@ -20,7 +20,7 @@ from debate_orchestrator.setup.answers import (
     output_text,
     rapporteur_note,
     seats_needed,
-    typed_text,
+    text_as_typed,
 )
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import (
@@ -240,7 +240,7 @@ class SetupConversation(CastSetup):
         """Asks who fills the seats; a rehearsal takes the models that the debate would have by default."""
         current_cast = self.state.answers.get(_CAST, {})
         if self.calls_no_models:
-            best = self.find_models().default_if_keyed
+            best = self.find_models().default_as_if_keyed
             cast = cast_of(self.setup_questions.format, lambda seat: best[seat]) | current_cast
         else:
             cast = self.choose_cast()
@@ -397,7 +397,9 @@ class SetupConversation(CastSetup):
             _CONTEXT: _summary(answers.get(_CONTEXT) or "none"),
             "rounds": _summary(answers.get("rounds", 1)),
             **{
-                key: _summary(typed_text(answers[key])) for key in self.setup_questions.plain_settings if key in answers
+                key: _summary(text_as_typed(answers[key]))
+                for key in self.setup_questions.plain_settings
+                if key in answers
             },
             _FORMAT: self.setup_questions.format.title,
         }

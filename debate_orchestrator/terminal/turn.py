@@ -60,7 +60,7 @@ class PersonTurn(NamedTuple):
 
     def full_text(self) -> str:
         debate, turn, brief = self.debate, self.turn, self.brief
-        return f"{_heading(debate, turn)}\n\n{full_text(debate, turn, brief, _form(debate, turn))}\n"
+        return f"{_heading(debate, turn)}\n\n{full_text(debate, turn, brief, _about_form(debate, turn))}\n"
 
     def problems(self, text: str) -> list[str]:
         return reply_problems(self.debate, self.turn, self.brief, text)
@@ -124,7 +124,7 @@ class SpeechEditor:
 
     def _count_words(self, text: str) -> tuple[int, int]:
         """The number of words, and the number over the limit."""
-        visible = speech_rules.visible_unchecked(self._person_turn.debate, text, self._person_turn.turn.phase)
+        visible = speech_rules.visible_before_lookup(self._person_turn.debate, text, self._person_turn.turn.phase)
         return visible.words + visible.dropped, visible.dropped
 
     def _status(self, text: str) -> str:
@@ -297,7 +297,9 @@ class TerminalPeople:
             self._on_quit()
             note = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
             has_draft = os.path.exists(self._drafts.path_of(brief))
-            raise Paused(f"{turn.id_for_seat}: left before it was handed in.{note if has_draft else ''}") from None
+            raise Paused(
+                f"{turn.id_hiding_mirrored}: left before it was handed in.{note if has_draft else ''}"
+            ) from None
 
     async def _call(self, person_turn: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""
@@ -345,7 +347,7 @@ def _task_lines(person_turn: PersonTurn) -> Iterator[Line]:
     """The task and the length. Of the person's own ballots, which others at the terminal need not see, only the
     heading."""
     debate, turn, brief = person_turn.debate, person_turn.turn, person_turn.brief
-    for piece in task(debate, brief, short=debate.shape(turn) is None, about_form=_form(debate, turn)):
+    for piece in task(debate, brief, short=debate.shape(turn) is None, about_form=_about_form(debate, turn)):
         yield Line("")
         if isinstance(piece, Document):
             yield from [Line(f"({piece.heading}: F2 shows it)")] if piece.is_own_ballot else _document_lines(piece)
@@ -356,7 +358,7 @@ def _task_lines(person_turn: PersonTurn) -> Iterator[Line]:
         yield from (Line(""), Line(f"Length: {length}"))
 
 
-def _form(debate: DebateState, turn: Turn) -> str:
+def _about_form(debate: DebateState, turn: Turn) -> str:
     if debate.shape(turn) is None or short_form(debate, turn) is None:
         return ALL_ASKED
     return f"A form asks for these: {', '.join(asked_at_first(debate, turn))}. `more` at its end asks for the rest."

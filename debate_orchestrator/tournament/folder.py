@@ -199,13 +199,13 @@ def default_folder(spec: TournamentSpec) -> str:
     if is_link(folder):
         problem = f"The folder would be {folder}, as the tag says, and that is a symbolic link."
         raise BadFile(problem, hint="name another folder")
-    if holds_instructions(folder):
+    if are_reports_read_as_instructions(folder):
         problem = f"The folder would be {folder}, as the tag says, whose files agents read as instructions."
         raise BadFile(problem, hint="name another folder")
     return folder
 
 
-def holds_instructions(folder: str) -> bool:
+def are_reports_read_as_instructions(folder: str) -> bool:
     """Whether agents may read the reports in a tournament's folder as instructions, because of its name."""
     return is_read_as_instructions(os.path.join(folder, DEBATES, "debate.md"))
 

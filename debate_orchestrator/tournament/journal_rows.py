@@ -172,7 +172,7 @@ def _read_all(paths: Sequence[str], folder: str) -> tuple[list[_Debate], list[st
             continue
         names_without_keys.add(name_without_keys)
         try:
-            entries = read(path, follow=False).entries
+            entries = read(path, follow_symlinks=False).entries
             debates.append(_Debate(name, path, build_report(entries, journal=path), entries))
         except BadJournal as error:
             problems += error.problems

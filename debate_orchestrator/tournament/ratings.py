@@ -392,7 +392,7 @@ class Ratings(NamedTuple):
     fit: Fit | None
     """None if no judge's vote on a rated debate counts."""
     notes: tuple[str, ...]
-    unranked: str = ""
+    why_unranked: str = ""
     """Why no model is ranked; empty if any is."""
 
 

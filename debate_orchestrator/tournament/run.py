@@ -210,7 +210,7 @@ class TournamentRun:
                 self.statuses[scheduled.id] = DebateStatus("waiting")
                 return
             with declared_prices(self.tournament.spec):
-                events = read(path, follow=False).events
+                events = read(path, follow_symlinks=False).events
                 self.tournament.must_belong(scheduled, events)
                 self._record_status(scheduled, CurrentState(stored_state(path, events)))
         except UserError as error:
@@ -235,7 +235,11 @@ class TournamentRun:
         self.read_journals()
         begun = [scheduled.id for scheduled in self.pending() if self.statuses[scheduled.id].status != "waiting"]
         paths = map(self.tournament.journal_path, begun)
-        return {call for path in paths for call in awaited_calls(stored_state(path, read(path, follow=False).events))}
+        return {
+            call
+            for path in paths
+            for call in awaited_calls(stored_state(path, read(path, follow_symlinks=False).events))
+        }
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
@@ -332,7 +336,7 @@ class TournamentRun:
                 finally:
                     self._record_status(scheduled, session.current)
         finally:
-            self.lost_count += len(journal.lost_summaries) if journal is not None else 0  # when it is closed
+            self.lost_count += len(journal.lost_results) if journal is not None else 0  # when it is closed
 
     async def _drive(self, scheduled: ScheduledDebate, session: DebateSession, stop: asyncio.Event) -> None:
         """Takes a debate's turns until it is complete, or stops; a judge who fails is replaced from the reserve."""

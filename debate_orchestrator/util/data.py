@@ -55,11 +55,11 @@ def mapping_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_mapping_with_lines(
-    path: str | os.PathLike[str], *, follow: bool = True
+    path: str | os.PathLike[str], *, follow_symlinks: bool = True
 ) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """The mapping that a YAML file holds, and the line of every value in it (see `yaml.load_with_lines`). Raises
     BadFile as `read_mapping` and `read_text` do, with the line as `PATH:LINE`."""
-    return parse_mapping_with_lines(read_text(path, MAX_SIZE, follow=follow), name_of(path))
+    return parse_mapping_with_lines(read_text(path, MAX_SIZE, follow_symlinks=follow_symlinks), name_of(path))
 
 
 def parse_mapping_with_lines(
@@ -102,16 +102,16 @@ def _reason(error: Exception) -> str:
     return text if text.isprintable() and len(text) <= 200 else short_repr(text, 120)
 
 
-def read_text(path: str | os.PathLike[str], maximum: int, *, follow: bool = True) -> str:
+def read_text(path: str | os.PathLike[str], maximum: int, *, follow_symlinks: bool = True) -> str:
     """The UTF-8 text of a file, read as `read_bytes` does. Raises BadFile, also if it is not such a text."""
-    return _decoded(read_bytes(path, maximum, follow=follow), path)
+    return _decoded(read_bytes(path, maximum, follow_symlinks=follow_symlinks), path)
 
 
-def read_bytes(path: str | os.PathLike[str], maximum: int, *, follow: bool = True) -> bytes:
+def read_bytes(path: str | os.PathLike[str], maximum: int, *, follow_symlinks: bool = True) -> bytes:
     """The bytes of a regular file, at most `maximum`. Raises BadFile if it is not one, or is a symbolic link and
-    `follow` is false."""
+    `follow_symlinks` is false."""
     try:
-        return read_regular(path, follow=follow, maximum=maximum)
+        return read_regular(path, follow_symlinks=follow_symlinks, maximum=maximum)
     except (OSError, ValueError) as error:
         raise BadFile(f"{name_of(path)}: can't be read ({error_text(error)}).") from None
 
@@ -236,10 +236,10 @@ def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
     return yaml.dump(value, ascii_only=ascii_only)
 
 
-def read_regular(path: str | os.PathLike[str], *, follow: bool = False, maximum: int = MAX_FILE_SIZE) -> bytes:
+def read_regular(path: str | os.PathLike[str], *, follow_symlinks: bool = False, maximum: int = MAX_FILE_SIZE) -> bytes:
     """The bytes of a regular file. Raises OSError for a pipe, a device, a file of more bytes than `maximum` and, unless
     it may be followed, a link."""
-    with open(path, "rb", opener=open_following_links if follow else open_regular) as file:
+    with open(path, "rb", opener=open_following_links if follow_symlinks else open_regular) as file:
         must_fit(file.fileno(), maximum)
         data = file.read(maximum + 1)
     if len(data) > maximum:

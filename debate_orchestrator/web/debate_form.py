@@ -103,7 +103,7 @@ def cast_options(seat: str, found_models: FoundModels) -> tuple[tuple[str, str],
 
 
 def _stand_in(seat: str, models: FoundModels) -> str:
-    return model_spec.stand_in(models.default_if_keyed[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
+    return model_spec.stand_in(models.default_as_if_keyed[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
 
 
 def spec_label(spec: str) -> str:

@@ -119,7 +119,7 @@ _first_hash = until_changed(1_024)(stated_first_hash)
 
 @until_changed(32)
 def load(path: str) -> tuple[JournalContents, DebateState]:
-    contents = read(path, follow=False)
+    contents = read(path, follow_symlinks=False)
     return contents, stored_state(path, contents.events)
 
 

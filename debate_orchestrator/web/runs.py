@@ -127,7 +127,7 @@ class BrowserPeople:
 
 def _paused(turn: Turn) -> Paused:
     problem = "the debate was paused before it was handed in. What was typed is kept in the browser."
-    return Paused(f"{turn.id_for_seat}: {problem}")
+    return Paused(f"{turn.id_hiding_mirrored}: {problem}")
 
 
 class ServedDebate:
@@ -167,7 +167,7 @@ class ServedDebate:
     @property
     def lost_count(self) -> int:
         """The number of replies that could not be saved; each was reported."""
-        return len(self._journal.lost_summaries) if self._journal else 0
+        return len(self._journal.lost_results) if self._journal else 0
 
     @property
     def pausing(self) -> bool:
@@ -370,12 +370,12 @@ class ServedDebates:
             with await opening as session:
                 path = session.files.journal
         except asyncio.CancelledError:
-            if not any(journal.lost_summaries for journal in journals):
+            if not any(journal.lost_results for journal in journals):
                 self._notify(f"Given up: the positions on {short_repr(settings.topic)}, which did not come in time.")
             raise
         finally:
             self._opening -= 1
-            self._lost_count += sum(len(journal.lost_summaries) for journal in journals)
+            self._lost_count += sum(len(journal.lost_results) for journal in journals)
         self.start(path, consent_already_given)
         return path
 

@@ -70,8 +70,8 @@ class SeatPage(NamedTuple):
             seen, turn, brief, _ = awaited
             positions = positions_shown(seen, turn)
             turn_values = {
-                "turn": turn.id_for_seat,
-                "draft": f"{draft_name} {turn.id_for_seat} {brief.digest[:16]}",
+                "turn": turn.id_hiding_mirrored,
+                "draft": f"{draft_name} {turn.id_hiding_mirrored} {brief.digest[:16]}",
                 "heading": person_turns.heading(debate, turn),
                 "heard": [_article(seen, entry) for entry in transcript_entries.entries_for(seen, turn)],
                 "material": list(_material(awaited)),
@@ -138,7 +138,7 @@ class Seats:
         if (size := len(_reply_as_text(form_data))) > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        if awaited is None or form_data.get("turn") != awaited.turn.id_for_seat or awaited.reply.done():
+        if awaited is None or form_data.get("turn") != awaited.turn.id_hiding_mirrored or awaited.reply.done():
             return await self._answer_late_reply(page, form_data)
         with quoting_as_typed():
             return await self._take(page._replace(form_data=form_data), awaited, form_data)
@@ -207,7 +207,7 @@ def _turns_taken(debate: DebateState, seat: str, draft_name: str) -> list[dict[s
     """The turns of a seat that are on record, and the names of their drafts, which begin with `draft_name`, before the
     digest of the brief."""
     return [
-        _article(debate, transcript_entries.entry(debate, turn)) | {"draft": f"{draft_name} {turn.id_for_seat} "}
+        _article(debate, transcript_entries.entry(debate, turn)) | {"draft": f"{draft_name} {turn.id_hiding_mirrored} "}
         for turn in schedule.turns_taken(debate)
         if turn.seat == seat
     ]

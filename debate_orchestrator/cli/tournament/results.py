@@ -74,7 +74,7 @@ def rate(arguments: argparse.Namespace) -> int:
 
 def _table(rated: Ratings, min_games: int) -> Iterator[str]:
     if not rated.elo:
-        yield rated.unranked
+        yield rated.why_unranked
         return
     games = {row.model: row.games for row in rated.elo}
     rows_to_show = [row for row in rated.elo if row.games >= min_games]

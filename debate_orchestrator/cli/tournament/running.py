@@ -279,7 +279,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     problems: dict[str, list[str]] = {}
     for debate_id, files in due.items():
         try:
-            report = report_of(files.journal, read(files.journal, follow=False).entries)
+            report = report_of(files.journal, read(files.journal, follow_symlinks=False).entries)
             unwritten = report_files.write_both(report, files.report, files.html_report, print_status)
         except DiskFull:
             raise

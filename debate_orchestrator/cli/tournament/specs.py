@@ -170,7 +170,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
 def plan(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
     from debate_orchestrator.storage.files import write_over
-    from debate_orchestrator.tournament.folder import holds_instructions
+    from debate_orchestrator.tournament.folder import are_reports_read_as_instructions
     from debate_orchestrator.tournament.plan import SCHEDULE_PREFIX, estimate_tournament, make_schedule, schedule_text
     from debate_orchestrator.tournament.spec import price_notes
 
@@ -188,7 +188,7 @@ def plan(arguments: argparse.Namespace) -> int:
     for note in price_notes(spec):
         print_status(f"Note: {note}")
     batch = " --batch" if arguments.batch else ""
-    to = "DIR" if holds_instructions(spec.tag) else shlex.quote(spec.tag)
+    to = "DIR" if are_reports_read_as_instructions(spec.tag) else shlex.quote(spec.tag)
     where = " --rehearse" if arguments.rehearse else f" --to {to}"
     given = [(name, value) for name in (*_FLAGS, "max_cost") if (value := getattr(arguments, name)) is not None]
     overrides = "".join(f" --{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in given)
