@@ -427,7 +427,7 @@ def test_what_keeps_a_tournament_from_a_worker(monkeypatch: pytest.MonkeyPatch) 
         (psycopg.errors.CheckViolation("no such line"), BadFile),
         (psycopg.DataError("a number is out of range"), BadFile),
         (psycopg.OperationalError("the connection was lost"), psycopg.OperationalError),
-        (psycopg.errors.AdminShutdown("termination_signals"), psycopg.OperationalError),
+        (psycopg.errors.AdminShutdown("terminating"), psycopg.OperationalError),
         (psycopg.errors.DiskFull("no space left"), psycopg.OperationalError),
         (psycopg.errors.ReadOnlySqlTransaction("read-only"), psycopg.errors.ReadOnlySqlTransaction),
     ]

@@ -187,6 +187,27 @@ def test_shipped_formats_need_no_consent() -> None:
         assert risks.of_debate(format_check.sample_opened(*loader.load_with_templates(name)), {}) == (), name
 
 
+_DIGESTS = {
+    "adversarial": "94785ff966b5",
+    "claim": "789eeef6ce90",
+    "conversation": "ea6a9e8ce81b",
+    "panel": "2f7b511927f7",
+    "question": "41424b8b93f4",
+    "question-blind": "05f3b5b76284",
+    "question-consultancy": "d84dc7f8c75d",
+    "question-open": "ed62aa9d3300",
+    "transcript": "18949c8946ff",
+}
+
+
+@for_each(_DIGESTS)
+def test_the_words_of_a_shipped_format_are_known(name: str) -> None:
+    """If this fails, add the digest of the format as it was to `risks._EARLIER_DIGESTS`, and change the one above:
+    otherwise the debates and tournaments that users hold by it would want their consent."""
+    assert risks._digest(loader.load_with_templates(name)[0], {}).startswith(_DIGESTS[name])
+    assert _DIGESTS.keys() == {*resources.format_names()}
+
+
 @for_each(sorted((resources.folder("examples")).glob("*/*.journal.jsonl")))
 def test_shipped_debates_need_no_consent(journal: Path) -> None:
     """The debates that come with the program were held by formats as some version of it had them, to the word."""
