@@ -120,15 +120,15 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
 def _parse_opened(body: bytes) -> Event:
     """The event of a first line. One journal is read many times."""
     data = json.loads(body)["event"]
-    if isinstance(data, dict) and "format" in data and "course" not in data:  # version 0.1 has the latter
-        with suppress(ValidationError):  # its place is told below
+    if isinstance(data, dict) and "format" in data and "course" not in data:  # not of 0.1, which is renamed as a whole
+        with suppress(ValidationError):  # EVENT raises it again, with its place in the event
             data["format"] = _parse_format(json.dumps(data["format"]))
     return EVENT.validate_python(data)
 
 
 @lru_cache(maxsize=16)
 def _parse_format(text: str) -> Format:
-    """A format, which is most of a first line, and the same one in the journals of a tournament."""
+    """A format. It takes most of the time of a first line, and all journals of a tournament have the same one."""
     return Format.model_validate(json.loads(text))
 
 

@@ -161,8 +161,6 @@ def encoded_forms(secret: str) -> set[str]:
 _WINDOW, _OVERLAP = 100_000, 20_000
 """Characters of a text that are read with their places at once, for which memory is needed; and how many of them are
 read again with the next ones."""
-_SHORT_TEXT = 1_000
-"""Characters of a text in which each place is looked at, not each of many secrets."""
 _PART = 2_000
 """Characters of a long secret that are searched for as one."""
 _BEGINNING = 48
@@ -239,8 +237,8 @@ class Redactor:
         return sorted(spans)
 
     def _holds_form(self, text: str) -> bool:
-        """Whether a secret is in a reading of a text. In a short one, as of a stream, few of many are looked for."""
-        if len(text) > min(len(self._forms), _SHORT_TEXT):
+        """Whether a secret is in a reading of a text. Its places or the forms are gone through, whichever are fewer."""
+        if len(text) > len(self._forms):
             return any(form in text for form in self._forms)
         begins = {text[place : place + _SHORTEST] for place in range(len(text) - _SHORTEST + 1)}
         return any(form in text for begin in begins & self._begins.keys() for form in self._begins[begin])
