@@ -48,7 +48,7 @@ def test_scores() -> None:
         "missing": [],
         "rehearsed": False,
         "estimate": None,
-        "why_no_winner": None,
+        "why_nothing_decided": None,
     }
 
     script = {"start.blind.judge": {"winner": "b", "probability": 0.6}, "final.verdict.judge": {"winner": "a"}}
@@ -68,7 +68,7 @@ def test_a_rehearsal_has_no_winner(debate: Run) -> None:
         assert (output["winner"], output["strength"], output["votes"]) == (None, None, None)
         assert (
             output["rehearsed"] is True
-            and output["why_no_winner"] == "only stand-ins judged"
+            and output["why_nothing_decided"] == "only stand-ins judged"
             and " calls, about " in output["estimate"]
         )
 

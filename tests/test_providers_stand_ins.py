@@ -32,7 +32,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.winner import why_no_winner
+from debate_orchestrator.core.winner import why_nothing_decided
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.evidence import fetch
 from debate_orchestrator.formats import loader
@@ -168,7 +168,7 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
         recorded = fold(read(path).events)
         again = replayed(path, tmp_path / f"{path.name}-again", recorded.opened)
 
-        assert again.complete and why_no_winner(again) == reason
+        assert again.complete and why_nothing_decided(again) == reason
         assert not any("Reassigned" in note.text for note in provenance_notes(again))
         assert {turn: event.reply.text for turn, event in again.replies.items()} == {
             turn: event.reply.text for turn, event in recorded.replies.items()

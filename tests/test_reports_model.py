@@ -139,7 +139,7 @@ def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: t
 
     assert f"**Winner:** none, since {why}" in texts[0]
     data = json.loads(json_report.render(report))
-    assert (report.verdict, data["verdict"], data["brief"], data["why_no_winner"]) == (None, None, None, why)
+    assert (report.verdict, data["verdict"], data["brief"], data["why_nothing_decided"]) == (None, None, None, why)
     no_brief = "There is no list of issues and no decision brief: they would come from a stand-in."
     assert all((no_brief in text) == ("human" in cast and REAL not in cast) for text in texts[:2])
     assert all(f"No winner: {why}." in text or f"No decision: {why}." in text for text in texts[:2])
@@ -148,7 +148,7 @@ def test_a_debate_in_which_only_stand_ins_judged_or_argued_has_no_winner(cast: t
     earlier = EarlierDebate(source="x", digest="0" * 64, speakers=dict(zip("ab", cast, strict=False)))
     first, *rest = play_events(rounds=1, cast=dict.fromkeys(seats, (REAL,)))
     again = build_report(entries([first.model_copy(update={"earlier_debate": earlier}), *rest]))
-    assert ("only stand-ins argued for " in again.why_no_winner) == ("rehearse" in f"{cast[:2]}")
+    assert ("only stand-ins argued for " in again.why_nothing_decided) == ("rehearse" in f"{cast[:2]}")
     assert not any(
         word in text for text in texts for word in ("prevailed", "argued better", "leads by", "neither leads")
     )
@@ -185,7 +185,7 @@ def test_stand_ins_do_not_count_beside_a_real_judge() -> None:
             {"a": 3, "b": 9},
         )
         assert [vote.absent for vote in report.votes] == 2 * [spec == STAND_IN for spec in judges]
-        assert not report.why_no_winner and report.judging.means["a"]["argument_quality"] == 3
+        assert not report.why_nothing_decided and report.judging.means["a"]["argument_quality"] == 3
         assert {reason.turn for reason in judges_reasons(report)} <= {"final.verdict.judge-1"}
         assert any("Not counted, since stand-ins cast them: the votes of Judge 2" in said for said in report.provenance)
         assert "**Judge 2** declared: A, not counted: a stand-in" in markdown.render(report)
@@ -237,7 +237,7 @@ def test_rounds_that_do_not_count_are_not_in_the_table(first: str, last: str) ->
     ballots = {turn["id"]: turn["left_out"] for turn in turns if turn["counted"] is not None}
     assert [*ballots.values()] == [first != REAL, last != REAL, last != REAL]
     assert f"Not counted, since stand-ins alone judged: round {1 if last == REAL else 2}." in report.provenance
-    assert report.why_no_winner == ("" if last == REAL else "only stand-ins gave the final ballots")
+    assert report.why_nothing_decided == ("" if last == REAL else "only stand-ins gave the final ballots")
 
 
 def test_a_concession_stands_whoever_judges() -> None:
@@ -250,7 +250,7 @@ def test_a_concession_stands_whoever_judges() -> None:
     panel = markdown.render(judged("b", "b", judges=(STAND_IN, STAND_IN), said=said))
     assert "None of 2 judges' votes counts." in panel and "Votes that count: 0 of 2;" in panel
     filler = judged("b", judges=(STAND_IN,), said=said, by=STAND_IN)
-    assert filler.why_no_winner == "only stand-ins judged" and (report.unopposed, filler.unopposed) == ("b", None)
+    assert filler.why_nothing_decided == "only stand-ins judged" and (report.unopposed, filler.unopposed) == ("b", None)
 
 
 def test_refusals_degrade() -> None:

@@ -312,7 +312,7 @@ def outcome(report: ReportModel) -> dict[str, Any]:
     judging, total = report.judging, report.costs.total if report.costs else None
     return {
         **{name: verdict_fields.get(name) for name in _VERDICT_FIELDS},
-        "why_no_winner": report.why_no_winner or None,
+        "why_nothing_decided": report.why_nothing_decided or None,
         "scores": {judged["number"]: judged["scores"] for judged in rounds if judged["scores"]},
         "flips": {"changed": judging.flipped_votes, "of": judging.mirrored_votes} if judging.mirrored_votes else None,
         "missing": [note.text for note in report.notes if note.kind == MISSING],

@@ -13,12 +13,12 @@ from debate_orchestrator.util.messages import and_joined
 
 
 def deciding_verdict(debate: DebateState) -> Verdict | None:
-    """The verdict, if it decides anything; None before there is a final ballot, and where `why_no_winner` says why."""
-    return None if why_no_winner(debate) else tally.verdict(debate)
+    """The verdict, if it decides anything; None before there is a final ballot, and for a `why_nothing_decided`."""
+    return None if why_nothing_decided(debate) else tally.verdict(debate)
 
 
-def why_no_winner(debate: DebateState) -> str:
-    """The reason that nothing can be decided, whatever the ballots say; empty if there is none.
+def why_nothing_decided(debate: DebateState) -> str:
+    """The reason that nothing can be decided, whatever the ballots say; empty if there is none, as for a tie.
 
     Nothing is decided if stand-ins alone argued for a side, or if stand-ins alone judge: every final ballot is theirs,
     or, before there is one, every judge is one. Where they judge, a concession by another speaker still decides."""

@@ -32,7 +32,7 @@ from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SE
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.core.visible_text import with_quotation_marks
-from debate_orchestrator.core.winner import deciding_verdict, turn_takers_by_seat, why_no_winner
+from debate_orchestrator.core.winner import deciding_verdict, turn_takers_by_seat, why_nothing_decided
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.start import new_opened, with_mirror_form
@@ -251,7 +251,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     earlier = debate.opened.earlier_debate
     rounds_answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
     last_speakers = {side: specs[-1] for side, specs in _specs_by_side(debate).items()}
-    was_judged = not why_no_winner(debate)
+    was_judged = not why_nothing_decided(debate)
     results = tally.results(debate) if was_judged else ()
     verdict = deciding_verdict(debate)
     totals = tally.totals(debate)

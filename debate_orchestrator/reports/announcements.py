@@ -12,7 +12,7 @@ from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, ISSUES, RAPPORTEUR, Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.verdict import Vote, decided_votes
-from debate_orchestrator.core.winner import why_no_winner
+from debate_orchestrator.core.winner import why_nothing_decided
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.decision_brief import recommendation
@@ -230,7 +230,7 @@ def _announce_recommendation(debate: DebateState, turn: Turn) -> Iterator[Announ
     decision_brief = rapporteur.decision_brief(debate)
     if decision_brief is not None and (advice := decision_brief.data.get("recommendation")):
         text = recommendation(advice["sure"], advice["do"])
-        if why_no_winner(debate) or _is_filler(debate, decision_brief.turn_id):
+        if why_nothing_decided(debate) or _is_filler(debate, decision_brief.turn_id):
             text = "The recommendation is filler."
         for note in degradations(debate):
             yield Announcement("recommendation", note.text, "warning", turn.id)
@@ -297,7 +297,7 @@ def _announce_verdict(debate: DebateState) -> Iterator[Announcement]:
     labelled = wording.is_labelled(verdict.votes)
     yield Announcement("final", format.announcements.final)
     yield Announcement("verdict", wording.decision_line(debate))
-    if why_no_winner(debate):
+    if why_nothing_decided(debate):
         return
     if "concession overrides the declared winner" in verdict.remarks:
         names = " and ".join(map(format.name_of, tally.deciding_conceders(debate)))

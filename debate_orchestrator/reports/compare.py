@@ -85,7 +85,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         ComparedDebate(n, path, report, mirror_of(first, report), names_stay)
         for n, (path, report) in enumerate(reports, start=1)
     ]
-    judged_runs = [run for run in runs if not run.report.why_no_winner]
+    judged_runs = [run for run in runs if not run.report.why_nothing_decided]
     claims = [
         ComparedClaim(run=run.number, text=run.text(row.claim), status=row.status)
         for run in judged_runs
@@ -198,7 +198,7 @@ def _state(run: ComparedDebate) -> Iterator[str]:
     if report.run.rehearsed:
         part = " in part" if report.run.rehearsed_in_part else ""
         yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it."
-    if why := report.why_no_winner:
+    if why := report.why_nothing_decided:
         yield f"Run {run.number} has no winner, since {why}: its votes, claims and questions are left out."
 
 
@@ -290,7 +290,7 @@ def _verdicts(runs: Sequence[ComparedDebate]) -> PlainTable:
         verdict, winner = run.report.verdict, run.outcome()
         if verdict is None or winner is None:
             why = "not decided" if run.report.judge_specs else "not judged"
-            why = run.report.why_no_winner or why
+            why = run.report.why_nothing_decided or why
             rows.append((str(run.number), why, *[""] * 6))
             continue
         totals = {run.side(side): decimals(score) for side, score in verdict.totals.items()}
@@ -385,7 +385,7 @@ class ComparedDebate(NamedTuple):
 
     def round_result(self, n: int) -> ParsedBallot | None:
         """The same of a round's result; None if it was not judged by itself, or stand-ins left nothing to decide."""
-        if self.report.why_no_winner:
+        if self.report.why_nothing_decided:
             return None
         match = next((round_report for round_report in self.report.rounds if round_report.number == n), None)
         return self.as_ballot(match.result, match.label) if match and match.result else None
@@ -394,7 +394,7 @@ class ComparedDebate(NamedTuple):
         """Judge's seat and the model specs that voted from it, to place to the vote, of those that are not absent and
         no stand-in; none if a side is filler."""
         by_judge: dict[tuple[str, tuple[str, ...]], dict[int, ParsedBallot]] = {}
-        if self.report.why_no_winner:
+        if self.report.why_nothing_decided:
             return by_judge
         places = [(round_report.number, round_report.votes) for round_report in self.report.rounds]
         for place, votes in (*places, (FINAL, self.report.judging.votes)):

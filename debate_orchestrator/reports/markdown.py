@@ -74,7 +74,7 @@ def _render_template(report: ReportModel, template: str, **more: Any) -> str:
     if not report.transcript_only:
         values |= {
             "decision_brief": report.shown_decision_brief,
-            "is_filler": bool(report.why_no_winner),
+            "is_filler": bool(report.why_nothing_decided),
             "contents": Markup(_CONTENTS),
             "verdict_lines": verdict_text.verdict_lines(report),
             "summary": _summary(report, writer),

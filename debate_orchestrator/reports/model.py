@@ -26,7 +26,7 @@ from debate_orchestrator.core.phases import (
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, debated_texts
 from debate_orchestrator.core.verdict import Verdict, Vote
-from debate_orchestrator.core.winner import arguing_sides, why_no_winner
+from debate_orchestrator.core.winner import arguing_sides, why_nothing_decided
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.citations import EvidenceReport
 from debate_orchestrator.reports.conflicts import conflicts_of_interest
@@ -101,9 +101,9 @@ class ReportModel(Part):
     rounds_completed: int
     """Rounds that were judged or, where rounds are not judged one by one, are over."""
     verdict: VerdictReport | None
-    """Null where nothing was decided (yet): see `why_no_winner`."""
-    why_no_winner: str
-    """The reason that nothing is decided whatever the ballots say; empty if there is none."""
+    """Null where nothing was decided (yet): see `why_nothing_decided`."""
+    why_nothing_decided: str
+    """The reason that nothing is decided whatever the ballots say; empty if there is none, as for a tie."""
     conceded: str | None
     """The side that conceded the whole position, or `both`; null if neither did."""
     unopposed: str | None
@@ -118,7 +118,7 @@ class ReportModel(Part):
     """The list of issues; null if none was drawn up (yet)."""
     decision_brief: DecisionBriefReport | None = Field(default=None, serialization_alias="brief")
     """The rapporteur's advice; null if no decision brief that counts was written (yet), or none can rest on the
-    debate: see `why_no_winner`."""
+    debate: see `why_nothing_decided`."""
     dissent: tuple[DisputedClaim, ...] | None
     """The dissent record; null if there is none (yet) that counts."""
     unresolved_questions: tuple[str, ...]
@@ -189,7 +189,7 @@ class ReportModel(Part):
         """The headline of a debate that is filler: why it has no recommendation, or without a brief no decision."""
         in_whole = self.run.rehearsed and not self.run.rehearsed_in_part
         what = "decision" if self.shown_decision_brief is None else "recommendation"
-        return f"No {what}: {'this is a rehearsal' if in_whole else self.why_no_winner}."
+        return f"No {what}: {'this is a rehearsal' if in_whole else self.why_nothing_decided}."
 
     @property
     def mirrored_note(self) -> str:
@@ -435,9 +435,10 @@ def _votes(debate: DebateState) -> list[Vote]:
 
 def _outcome(debate: DebateState, judging: JudgingReport) -> dict[str, Any]:
     """The verdict and the decision brief: those that stand, and those that are shown."""
-    why, verdict, brief = why_no_winner(debate), _verdict(debate, judging), decision_brief.decision_brief_report(debate)
+    why, verdict = why_nothing_decided(debate), _verdict(debate, judging)
+    brief = decision_brief.decision_brief_report(debate)
     standing = {"verdict": verdict, "decision_brief": brief, "unopposed": tally.unopposed_side(debate)}
-    shown = {"shown_verdict": verdict, "shown_decision_brief": brief, "why_no_winner": why}
+    shown = {"shown_verdict": verdict, "shown_decision_brief": brief, "why_nothing_decided": why}
     return (dict.fromkeys(standing) if why else standing) | shown
 
 
@@ -490,10 +491,10 @@ def summary_line(report: ReportModel, path: str | None, *, under_way: bool = Fal
     if report.verdict is not None:
         sentences.append(f"{report.verdict.decision}.")
     elif report.shown_verdict is not None:
-        sentences.append(wording.no_winner(report.why_no_winner))
+        sentences.append(wording.no_winner(report.why_nothing_decided))
     if report.rounds_asked:
         sentences.append(f"{plural(report.rounds_completed, 'round')} completed.")
-    if "unresolved_questions" in report.judging.final_fields and not report.why_no_winner:
+    if "unresolved_questions" in report.judging.final_fields and not report.why_nothing_decided:
         question = sanitize.quoted(report.unresolved_questions[0]) if report.unresolved_questions else "none"
         sentences.append(f"Key unresolved question: {question}")
     return " ".join(sentences)

@@ -14,7 +14,7 @@ from pydantic import Field
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import ParsedBallot, Vote, mean, swing_winner
-from debate_orchestrator.core.winner import deciding_verdict, why_no_winner
+from debate_orchestrator.core.winner import deciding_verdict, why_nothing_decided
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.reviewer_ballots import GatheredBallots, ReviewerBallot
@@ -130,7 +130,7 @@ def _agrees(debate: DebateState, review: ReviewerBallot, panel_winner: str) -> b
 
 
 def _table(debate: DebateState, ballots: Sequence[ReviewerBallot]) -> PlainTable:
-    has_panel = bool(debate.judges) and not why_no_winner(debate)
+    has_panel = bool(debate.judges) and not why_nothing_decided(debate)
     scales = wording.scales(debate.format)
     raters = [*((_panel(debate), *_judges(debate)) if has_panel else ()), *map(_reviewer, ballots)]
     numbers = sorted({n for rater in raters for n in rater.rounds})

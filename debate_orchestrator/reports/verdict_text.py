@@ -69,8 +69,8 @@ _NO_WINNER = {
 
 def verdict_lines(report: ReportModel) -> list[tuple[str, Phrase]]:
     """The fields at the head of the verdict, each a name and a value."""
-    if report.why_no_winner and report.shown_verdict:
-        return [("Label" if report.judging.labelled else "Winner", phrase(f"none, since {report.why_no_winner}"))]
+    if report.why_nothing_decided and report.shown_verdict:
+        return [("Label" if report.judging.labelled else "Winner", phrase(f"none, since {report.why_nothing_decided}"))]
     if report.verdict is not None:
         fields = _label_fields if report.judging.labelled else _winner_fields
         return list(fields(report, report.verdict))
@@ -101,8 +101,8 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 def result_line(report: ReportModel) -> str:
     """Who argued better, how reliable that is, and whether the decision brief follows it; empty without a result."""
-    if report.why_no_winner and report.shown_decision_brief:
-        return wording.no_winner(report.why_no_winner)
+    if report.why_nothing_decided and report.shown_decision_brief:
+        return wording.no_winner(report.why_nothing_decided)
     decision_brief = report.decision_brief
     if decision_brief is None:
         return ""
@@ -315,8 +315,8 @@ def outcome(report: ReportModel) -> Phrase:
     """The outcome of the debate, as a sentence about the world. If A alone argues for the topic as it stands, `Yes`
     comes first, and the topic is not repeated; `No` does where the other position is the opposite of the topic."""
     verdict = report.verdict
-    if report.why_no_winner and report.shown_verdict:
-        return phrase(wording.no_winner(report.why_no_winner))
+    if report.why_nothing_decided and report.shown_verdict:
+        return phrase(wording.no_winner(report.why_nothing_decided))
     if verdict is None:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
     if report.judging.labelled:
@@ -362,7 +362,7 @@ def _is_contested(verdict: VerdictReport) -> bool:
 def strength_sentences(report: ReportModel) -> Iterator[str]:
     """Sentences, computed from the ballots, on how strong the result is, or why there is none."""
     verdict, judging = report.verdict, report.judging
-    if report.why_no_winner and report.shown_verdict:
+    if report.why_nothing_decided and report.shown_verdict:
         yield wording.FILLER
     if verdict is None:
         return

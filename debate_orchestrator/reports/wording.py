@@ -13,7 +13,7 @@ from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, Vote, decided_votes
-from debate_orchestrator.core.winner import why_no_winner
+from debate_orchestrator.core.winner import why_nothing_decided
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import without_hint
 from debate_orchestrator.util.messages import and_joined, command
@@ -172,7 +172,7 @@ def decision_sentence(debate: DebateState, verdict: Verdict) -> str:
 def decision_line(debate: DebateState) -> str:
     """The decision, and the totals if there are any, as the screen shows them, or why stand-ins left none; empty if
     there is no verdict."""
-    verdict, why, format = tally.verdict(debate), why_no_winner(debate), debate.format
+    verdict, why, format = tally.verdict(debate), why_nothing_decided(debate), debate.format
     if verdict is None or why:
         return no_winner(why) if verdict else ""
     line = f"{decision_sentence(debate, verdict)}."

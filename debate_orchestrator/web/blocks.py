@@ -13,7 +13,7 @@ from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState, Stage, spec_in
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.visible_text import quote_results, with_quotation_marks
-from debate_orchestrator.core.winner import why_no_winner
+from debate_orchestrator.core.winner import why_nothing_decided
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import (
@@ -210,7 +210,7 @@ def _structured(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> di
 def outcome(debate: DebateState) -> list[str]:
     """The recommendation and the decision of a complete debate."""
     decision_text = wording.decision_line(debate)
-    if why_no_winner(debate):
+    if why_nothing_decided(debate):
         return [text for text in (decision_text, wording.FILLER) if text]
     report = decision_brief.decision_brief_report(debate)
     return [

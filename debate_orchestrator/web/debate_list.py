@@ -11,7 +11,7 @@ from typing import NamedTuple
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.winner import why_no_winner
+from debate_orchestrator.core.winner import why_nothing_decided
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal, rehearsed_seats
 from debate_orchestrator.storage.journal import read, stated_first_hash
@@ -181,7 +181,7 @@ def outcome(debate: DebateState) -> str:
 
 
 def _recommendation(debate: DebateState) -> str:
-    if not debate.complete or why_no_winner(debate):
+    if not debate.complete or why_nothing_decided(debate):
         return ""
     brief = decision_brief.decision_brief_report(debate)
     if brief is None:
