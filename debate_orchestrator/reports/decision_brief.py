@@ -80,7 +80,7 @@ class IssuesReport(Part):
     unknowns: tuple[str, ...]
     """Facts that no one in the debate could measure."""
     by: Literal["rapporteur", "user"]
-    """The model or person that drew it up."""
+    """Who drew it up: the rapporteur, or the user."""
     changed: bool = False
     """Whether the user changed the rapporteur's list before the first round."""
 

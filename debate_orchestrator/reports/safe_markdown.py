@@ -2,9 +2,9 @@
 
 A speech is a block quote: every line of it begins with `>`, and no line of the report itself does. So nothing in it can
 pass for a line of the report. It keeps its paragraphs, emphasis, lists, tables, code and links. Headings, HTML, HTML
-entities, images, formulas and links to odd places are shown as text in every program that reads CommonMark or GitHub's
-markdown, and what single programs add to these is parted where it is known: docs/reports.md has the promise. Elsewhere
-a text is one line that keeps only code, links and struck words.
+entities, images, formulas and links that hide where they lead are shown as text in every program that reads CommonMark
+or GitHub's markdown, and what single programs add to these is parted where it is known: docs/reports.md has the
+promise. Elsewhere a text is one line that keeps only code, links and struck words.
 """
 
 from __future__ import annotations

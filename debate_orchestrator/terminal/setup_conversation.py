@@ -361,7 +361,7 @@ class SetupConversation(CastSetup):
             files, problems = self._find_problems()
             output = {"output": output_text(files.report, answers["output"])} if files else {}
             block, _, starting_line = self.setup_questions.confirmation_text(answers | output).rpartition("\n\n")
-            lines = ["", self.texts.messages["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
+            lines = ["", self.texts.messages["block_heading"], *block.split("\n")[1:]]  # nothing is confirmed yet
             if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
                 lines.append(f"{note} Or choose `more`, `{_CAST}` and `seats`.")
             self.asker.show(*lines, *([""] if problems else []), *problems)
