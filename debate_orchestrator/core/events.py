@@ -205,6 +205,7 @@ class Opened(JournaledModel):
     earlier_debate: EarlierDebate | None = None
     """The debate that is judged again; None if a debate runs for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
+    """Kept on record: a tournament makes it of its schedule and compares it. The debate draws nothing from it."""
     nonce: str = Field(pattern=NONCE_PATTERN)
     """The nonce of which the markers of blocks in all briefs of this debate are made: see `prompting.briefs`."""
     speech_rules: Literal[1, 2] = 2
@@ -441,7 +442,10 @@ class Noted(FrozenModel):
 
     kind: Literal["noted"] = "noted"
     note: Literal["one agent", "prompts changed", "estimate"]
+    """`one agent`: one took every turn. `prompts changed`: they did on the way, with another version of this program.
+    `estimate`: this is a rehearsal, and `detail` says what its real cast would take."""
     detail: Text = ""
+    """The changed templates with the beginnings of their digests, or the estimate; empty for `one agent`."""
 
 
 ReplyEvent = Spoke | Declined | StructuredReplyGiven | Rejected

@@ -169,14 +169,14 @@ def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
         raise DoesNotFit("The last round of this debate is under way; there is no round left to skip.")
     if slot_id not in (
         schedule.last_slot_id(debate),
-        schedule.last_slot_id(debate, counts_uncalled_briefs=True),
+        schedule.last_slot_id(debate, counts_briefs_without_call=True),
     ):
         raise DoesNotFit(f"This debate can't be ended after {short_repr(slot_id)} now.")
     return True
 
 
 def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
-    return event.after or schedule.last_slot_id(debate, counts_uncalled_briefs=True)
+    return event.after or schedule.last_slot_id(debate, counts_briefs_without_call=True)
 
 
 def _check_reopening(debate: DebateState) -> bool:

@@ -60,8 +60,9 @@ MAX_PHASES = 250
 MAX_SECTION_TURNS = 500
 """Turns of a section: before the rounds, in one of them or after them."""
 MAX_TURNS = 5_000
-MAX_STRICTNESS = 20
-MAX_FORMAT_COUNT = 10_000_000
+MAX_STRICTNESS_LEVELS = 20
+MAX_COUNT_IN_FORMAT = 10_000_000
+"""The most rounds or tokens that a format may name."""
 MAX_SCORE = 1_000_000
 """The highest end of a scale, and the highest weight of a criterion."""
 NEITHER_SIDE = (TIE, CONSENSUS, NO_DECISION)
@@ -94,9 +95,9 @@ class Seat(FrozenModel):
 class RoundLimits(FrozenModel):
     model_config = formerly(max="most", max_if_insisted="insist")
 
-    default: int = PydanticField(default=3, ge=1, le=MAX_FORMAT_COUNT)
-    max: int = PydanticField(default=6, ge=1, le=MAX_FORMAT_COUNT)
-    max_if_insisted: int = PydanticField(default=8, ge=1, le=MAX_FORMAT_COUNT)
+    default: int = PydanticField(default=3, ge=1, le=MAX_COUNT_IN_FORMAT)
+    max: int = PydanticField(default=6, ge=1, le=MAX_COUNT_IN_FORMAT)
+    max_if_insisted: int = PydanticField(default=8, ge=1, le=MAX_COUNT_IN_FORMAT)
     """The most rounds in place of `max` where the setting `insist` is on."""
 
 
@@ -141,7 +142,7 @@ class Phase(FrozenModel):
     brief."""
     target_words: WordCount = None
     """The length asked for, in words: the templates say about how many, or of a decision brief at most how many."""
-    max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_FORMAT_COUNT)
+    max_tokens: int | None = PydanticField(default=None, ge=1, le=MAX_COUNT_IN_FORMAT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
     min_words: WordCount = None
     """A speech of fewer is asked for again, once."""
@@ -183,7 +184,7 @@ class Rubric(FrozenModel):
     min: float = PydanticField(le=MAX_SCORE)
     max: float = PydanticField(le=MAX_SCORE)
     criteria: dict[PrintableKey, Criterion] = PydanticField(default={}, max_length=MAX_ITEMS)
-    strictness: dict[PrintableKey, Strictness] = PydanticField(min_length=1, max_length=MAX_STRICTNESS)
+    strictness: dict[PrintableKey, Strictness] = PydanticField(min_length=1, max_length=MAX_STRICTNESS_LEVELS)
     convergence: Annotated[dict[PrintableKey, str], FREE_TEXT] = PydanticField(default={}, max_length=MAX_ITEMS)
     """The signs of convergence that a judge may name, with what each means."""
 

@@ -149,19 +149,19 @@ def not_due(debate: DebateState, turn_id: str) -> DoesNotFit:
     return DoesNotFit(f"{quoted(turn_id)} is not due. Due now: {due}.")
 
 
-def last_slot_id(debate: DebateState, *, counts_uncalled_briefs: bool = False) -> str | None:
+def last_slot_id(debate: DebateState, *, counts_briefs_without_call: bool = False) -> str | None:
     """The id of the last slot that still runs if the debate is ended now; None if nothing would be left out. A slot
     that has begun is finished, so that every side has its turn in it; otherwise the one before it is the last. The vote
     on a round follows if all its speeches are in. A slot has begun once one of these is true of it:
 
     - It has a reply, or a brief was sent in it by a call.
     - A brief was sent in it without a call, and its round has a reply.
-    - A brief was sent in it without a call, and `counts_uncalled_briefs` is set."""
+    - A brief was sent in it without a call, and `counts_briefs_without_call` is set."""
     rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
         briefs = debate.briefs_sent(turn.id)
-        counts = counts_uncalled_briefs or turn.round in rounds or any(brief.by_call for brief in briefs)
+        counts = counts_briefs_without_call or turn.round in rounds or any(brief.by_call for brief in briefs)
         return turn.id in debate.replies or bool(briefs and counts)
 
     slot_ids = {turn.slot_id for turn in debate.turns.values() if has_begun(turn)}
@@ -184,7 +184,7 @@ def last_slot_id(debate: DebateState, *, counts_uncalled_briefs: bool = False) -
 def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate now. A phase in which a person writes counts as begun, so their text is not lost."""
     writing = any(brief.spec == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent(turn.id))
-    return EndedEarly(after=last_slot_id(debate, counts_uncalled_briefs=writing))
+    return EndedEarly(after=last_slot_id(debate, counts_briefs_without_call=writing))
 
 
 def can_change_issues(debate: DebateState) -> bool:

@@ -169,6 +169,7 @@ class Settings(JournaledModel):
     brief: Annotated[_Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases)] = False
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
+    """Whether it goes on record that one agent takes every turn, as reports then say. It has no other effect."""
     origins: dict[str, AnswerOrigin] = {}
     """Setting to where its value comes from, of those in SETTINGS_WITH_ORIGIN."""
 

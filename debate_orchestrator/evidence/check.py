@@ -45,8 +45,8 @@ from debate_orchestrator.util.sanitize import one_line
 
 MAX_READING_SECONDS = 30.0
 """Seconds that a page may take to be read."""
-_PASSAGE = 20_000
-_LINE = 1_000
+_MAX_PASSAGE_LENGTH = 20_000
+_MAX_LINE_LENGTH = 1_000
 
 
 class PageReading(FrozenModel):
@@ -90,7 +90,7 @@ async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> P
 def _why(out: bytes) -> str:
     """The reason that the process failed: its output in place of a result, if there was any."""
     try:
-        return _line(str(json.loads(out)["unreadable"]), _LINE)
+        return _line(str(json.loads(out)["unreadable"]), _MAX_LINE_LENGTH)
     except (ValueError, KeyError, TypeError):
         return "it is too large for the page reader"
 
@@ -100,8 +100,8 @@ def _parse_result(out: bytes) -> PageReading:
         reading = PageReading.model_validate_json(out)
     except ValidationError:
         raise Unreadable("the page reader returned an invalid result") from None
-    lines = {name: _line(getattr(reading, name), _LINE) for name in ("why", "title", "date")}
-    return reading.model_copy(update={**lines, "passage": _line(reading.passage, _PASSAGE)})
+    lines = {name: _line(getattr(reading, name), _MAX_LINE_LENGTH) for name in ("why", "title", "date")}
+    return reading.model_copy(update={**lines, "passage": _line(reading.passage, _MAX_PASSAGE_LENGTH)})
 
 
 def _line(text: str, maximum: int) -> str:

@@ -31,7 +31,7 @@ _DATES = (
 )  # fmt: skip
 """Names of `meta` elements that hold the date of publication, the best first."""
 _DATE_IN_SCRIPT = re.compile(rf'"datePublished"\s*:\s*"({_DATE.pattern})')
-_TITLE = 300
+_MAX_TITLE_LENGTH = 300
 
 _DROPPED = {"datalist", "head", "noembed", "noframes", "noscript", "script", "style", "template", "title"}
 _PLACEHOLDER_NAMES = {
@@ -127,7 +127,7 @@ def html_page(body: bytes, charset: str) -> Page:
         metas.setdefault(name.lower(), meta.get("content") or "")
     title = metas.get("og:title") or tree.findtext(".//title") or ""
     visible = sanitize.sanitize(visible_text(tree))
-    return Page(sanitize.one_line(title)[:_TITLE].strip(), _publication_date(tree, metas), visible)
+    return Page(sanitize.one_line(title)[:_MAX_TITLE_LENGTH].strip(), _publication_date(tree, metas), visible)
 
 
 def _publication_date(tree: Any, metas: dict[str, str]) -> str:
@@ -196,7 +196,7 @@ def _read(node: Any, pieces: list[str], is_preformatted: bool = False) -> None:
             pieces.append(footnote)
             return
     if is_shifted:
-        before, after = _script_marks(node, style, preceding)
+        before, after = _shift_marks(node, style, preceding)
         _end_with_word(pieces, _BLANKS if before == SUPERSCRIPT else _BEGIN + _END)
     elif tag == "a" and _links_to_place(node):
         before, after = _NUMBER_LINK, _NUMBER_LINK
@@ -268,7 +268,7 @@ def _shifts_baseline(style: dict[str, str]) -> bool:
     )
 
 
-def _script_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
+def _shift_marks(node: Any, style: dict[str, str], preceding: str) -> tuple[str, str]:
     """The characters to write before and after superscript or subscript, so that 10\u00b2 is not read as 102.
     Superscript digits after a word and the punctuation that ends it are a footnote number and get brackets; after a
     figure they are a part of it."""
