@@ -121,10 +121,10 @@ class Format(FrozenModel):
     """The shapes of structured replies. Some names have a meaning for the engine. A judge's shape with
     `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
-    ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
-    after the rounds is a final ballot. `rows` is a dissent record; `faults` (violations by debaters) and `sources` are
-    listed in the report. A debater's shape with `refused` lets a side decline, by `true`; `url` and `quote` in it are
-    what a clerk looks up. What all of them have to be is in `shape_rules`."""
+    ballot, whose `feedback`, `convergence` (`detected`, `side`, and as `criteria` its signs) and `conceded` are acted
+    on; one after the rounds is a final ballot. `rows` is a dissent record; `faults` (violations by debaters) and
+    `sources` are listed in the report. A debater's shape with `refused` lets a side decline, by `true`; `url` and
+    `quote` in it are what a clerk looks up. What all of them have to be is in `shape_rules`."""
     rubric: Rubric
     intervention: Intervention = Intervention()
     announcements: AnnouncementTexts = AnnouncementTexts()

@@ -183,7 +183,7 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
     is_open = _OPEN_REASONING_IN_WORDS if is_complete else _MAY_OPEN_REASONING
     in_words = _REASONING_IN_WORDS.match(text) or (None if is_speech and is_complete else is_open.match(text))
     tags, public, at = _tags(tag), list[str](), in_words.end() if in_words else 0
-    position, private, is_begun = at, bool(in_words), True
+    position, private, has_unopened = at, bool(in_words), False
     unclosed, outside_code, pairings = set[str](), with_code_blanked(text) if is_speech else text, 0
     while match := tags.either.search(outside_code, position):
         position, name = match.end(), str(match.lastgroup)
@@ -191,7 +191,7 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
         if name.endswith(_END):
             is_end = match[0].casefold() == "<|end|>"  # of any message, not only of reasoning
             if not is_end and (kind == _FORMAT_TAG or not is_speech or _stands_alone(text, match)):
-                is_begun = not text[: match.start()].strip()
+                has_unopened = bool(text[: match.start()].strip())
                 public, at, private = [], position, True
             continue
         opened = (match["name"] or kind).casefold()
@@ -214,7 +214,7 @@ def _scan(text: str, tag: str, *, is_complete: bool, is_speech: bool = True) -> 
     spoken = "".join((*public, text[at:]))
     if answer := _ANSWER.fullmatch(spoken):
         spoken = answer["rest"] if answer["text"] is None else answer["text"]
-    return PublicText(spoken, private, bool(unclosed) or not is_begun)
+    return PublicText(spoken, private, bool(unclosed) or has_unopened)
 
 
 def _closed_by_another(tags: _Tags, text: str, position: int) -> bool:

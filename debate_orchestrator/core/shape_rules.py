@@ -62,7 +62,7 @@ JUDGE_FIELDS: Mapping[str, ReservedField] = {
         fields={
             "detected": ReservedField("boolean", nullable=True),
             "side": ReservedField("choice", nullable=True, options=(_SIDES, "both")),
-            "criteria": ReservedField("choices", nullable=True),
+            "criteria": ReservedField("choices", nullable=True),  # the signs of convergence
         },
     ),
     "feedback": ReservedField("text", may_be_left_out=True, per_side=True),

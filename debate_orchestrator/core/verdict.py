@@ -290,7 +290,8 @@ class Convergence(FrozenModel):
     detected: bool = False
     sides: tuple[str, ...] = ()
     """Those who move toward the other, and get the divergence turn."""
-    criteria: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+    """The signs of it that judges saw, such as `same claim`; `criteria` in ballots."""
 
 
 class Verdict(FrozenModel):
@@ -376,8 +377,8 @@ def find_convergence(findings: Sequence[Mapping[str, Any]], sides: Sequence[str]
         return Convergence()
     counts = Counter(side for finding in detected for side in sides if finding.get("side") in (side, "both"))
     movers = tuple(side for side in sides if 2 * counts[side] > len(detected)) or tuple(sides)
-    criteria = dict.fromkeys(name for finding in detected for name in finding.get("criteria", ()))
-    return Convergence(detected=True, sides=movers, criteria=tuple(criteria))
+    signs = dict.fromkeys(sign for finding in detected for sign in finding.get("criteria", ()))
+    return Convergence(detected=True, sides=movers, signs=tuple(signs))
 
 
 def majority_concession(findings: Sequence[Mapping[str, Any]]) -> str | None:

@@ -146,8 +146,8 @@ def _about_lines(debate: DebateState, text: str, code: ReplyCode) -> str:
     pairs = (lines.concede, with_code.concede), (lines.decline, with_code.decline)
     if not any(line in text for line, _ in pairs):
         return ""
-    without = [own for line, own in pairs if line in text and own not in text]
-    return f"\n\n{_render('shared/lines.md.j2', {'letters': code.text, 'without': without})}"
+    lines_with_code = [own for line, own in pairs if line in text and own not in text]
+    return f"\n\n{_render('shared/lines.md.j2', {'letters': code.text, 'lines_with_code': lines_with_code})}"
 
 
 def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list[tuple[Role, str]]:

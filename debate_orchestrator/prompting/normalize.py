@@ -60,9 +60,9 @@ class SideWords(NamedTuple):
     meanings: Mapping[str, str] = MappingProxyType({})
     """Each phrase, and each position as it is written, to the side that it means, or to "" if it may mean something
     else."""
-    short: Collection[str] = ()
-    """Those that may not be meant as a side, since they are no position and no name that surely means one: a letter, or
-    any name that could also be debated."""
+    short_words: Collection[str] = ()
+    """Those that may not be meant as a side, since they are no position and no name that surely means one: a letter, a
+    label, or any name, however long, that could also be debated."""
     positions: Collection[str] = ()
     """Those that are positions of the sides."""
 
@@ -113,7 +113,7 @@ class _Normalizer:
 
     def __init__(self, shape_context: ShapeContext, side_words: SideWords):
         self.shape_context, self.meanings = shape_context, side_words.meanings
-        self.short, self.positions = frozenset(side_words.short), frozenset(side_words.positions)
+        self.known_short_words, self.positions = frozenset(side_words.short_words), frozenset(side_words.positions)
         self.changes: list[str] = []
         self.short_words: list[tuple[str, str, str]] = []
 
@@ -241,7 +241,7 @@ class _Normalizer:
         reserved = JUDGE_FIELDS.get(where.rpartition(".")[2])
         reads = reserved.reads if reserved else ""
         if reads == "whole names":
-            return None if whole in self.short | self.positions else self.meanings.get(whole) or None
+            return None if whole in self.known_short_words | self.positions else self.meanings.get(whole) or None
         bare = whole.removeprefix("the ")
         words = _OF_WINNER.sub("", whole).removeprefix("the ") if reads == "who won" else bare
         # `Yes`, `false` or `Neither` may say whether a side did so at all, or answer the question of an issue.
@@ -259,8 +259,8 @@ class _Normalizer:
         return option
 
     def _note_short_word(self, where: str, written: str, texts: Collection[str], side: str) -> None:
-        """Keeps what was read as a side if all `texts` for sides in it are short."""
-        if texts and self.short.issuperset(texts):
+        """Keeps what was read as a side if all `texts` for sides in it are short words."""
+        if texts and self.known_short_words.issuperset(texts):
             self.short_words.append((where, written.strip(), side))
 
     def _change(self, where: str, old: Any, new: Any, why: str = "") -> Any:

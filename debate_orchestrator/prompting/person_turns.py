@@ -98,8 +98,8 @@ def documents(debate: DebateState, brief: Brief) -> list[Document]:
 
 def task(debate: DebateState, brief: Brief, *, short: bool, about_form: str = ALL_ASKED) -> Pieces:
     """The last part of a brief: the seat and its task. With `short`, as for speeches, only the first paragraph of the
-    task, where a heading begins it, and the documents there: the rest tells models how to write. `form` takes the place
-    of the JSON Schema."""
+    task, where a heading begins it, and the documents there: the rest tells models how to write. `about_form` takes the
+    place of the JSON Schema."""
     pieces = _pieces(debate, brief, brief.messages[-1].parts[-1], about_form)
     for number, piece in enumerate(pieces if short else ()):
         if isinstance(piece, str) and (heading := re.search(r"(?m)^# Your task", piece)):

@@ -116,7 +116,7 @@ def parse_reply(
     reading = _normalize_object(debate, turn, shape, json_object, is_stored=stored is not None)
     problems = check(shape, reading.value, schedule.shape_context(debate, turn))
     if not problems and _is_winner_behind(debate, turn, reading.value):
-        problems = [*_unsure_word_problems(debate, reading)]
+        problems = [*_short_word_problems(debate, reading)]
     if problems:
         raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
     if recorded_reading is None and not last and reply.spec != model_spec.HUMAN:
@@ -148,9 +148,9 @@ def _normalize_object(
     return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
 
 
-def _unsure_word_problems(debate: DebateState, reading: NormalizedReply) -> Iterator[str]:
-    """A sentence for each field that was decided by words which may not mean a side (`SideWords.short`), of a ballot
-    whose winner has fewer points."""
+def _short_word_problems(debate: DebateState, reading: NormalizedReply) -> Iterator[str]:
+    """A sentence for each field that was decided by words which may not mean a side (`SideWords.short_words`), of a
+    ballot whose winner has fewer points."""
     sides = " or ".join(debate.format.sides)
     for field in ("winner", "scores"):
         if words := ", ".join(short_repr(word) for where, word, _ in reading.short_words if where == field):
@@ -196,15 +196,15 @@ def side_words(debate: DebateState, *, mirrored: bool = False) -> SideWords:
     for side in format.sides:
         actual_side = debate.mirror.side(side) if mirrored else side
         name, label, tag = format.name_of(side), format.seats[actual_side].label, format.seats[side].tag
-        short = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
+        words = {name, side, f"side {side}", *((label, f"{label} side", f"{label} {name}") if label else ())}
         sure = ({name} - in_doubt) | ({f"{name} {label}"} if label else set())
         position = positions[actual_side]
         sure |= set() if re.search(r"[^\w\s]|_", _PUNCTUATION.sub("", position)) else {position}
         sure_meanings = {phrase(text): side for text in sure} | {phrase_with_signs(position): side}
         sure_texts |= sure_meanings.keys()
-        own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in short} | sure_meanings
+        own = {phrase(tag): ""} | {phrase(text): "" if in_doubt else side for text in words} | sure_meanings
         meanings |= {text: meaning if meanings.get(text, meaning) == meaning else "" for text, meaning in own.items()}
-    own_words = {words for position in positions.values() for words in (phrase(position), phrase_with_signs(position))}
+    own_words = {text for position in positions.values() for text in (phrase(position), phrase_with_signs(position))}
     meanings |= dict.fromkeys(outcome_words(debate.opened.settings.topic, own_words), "")
     meanings.pop("", None)
     return SideWords(meanings, meanings.keys() - sure_texts, own_words)

@@ -172,11 +172,11 @@ def _after_in_its_section(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
 def _announce_intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
-    criteria = ", ".join(tally.convergence(debate, n).criteria) or "as in the earlier debate"
+    signs = ", ".join(tally.convergence(debate, n).signs) or "as in the earlier debate"
     yield Announcement(
         "intervention", filled_announcement(debate.format.announcements.intervention, round=n), "warning"
     )
-    yield Announcement("intervention", f"{names}: forced divergence ({criteria})")
+    yield Announcement("intervention", f"{names}: forced divergence ({signs})")
 
 
 def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
