@@ -116,7 +116,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     assert [data["brief"][name] for name in ("differs", "held_mirrored", "shortcomings")] == [True, None, []]
     shown = Path("r.html").read_text(encoding="utf-8")
     assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in shown
-    top, _, below = shown.partition('<section id="brief"')
+    top, _, below = shown.partition('<section id="behind-brief"')
     assert "<strong>Cost.</strong> Waiting costs more each month." in top and "still in dispute (C1)" in top
     assert top.index("What to do next") < top.index(">Why<") < top.index("On balance") < top.index("Still in dispute")
     assert top.count("rapporteur’s words") == 1 and "Waiting costs more" not in below.partition("</section>")[0]
@@ -139,7 +139,7 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
     (advice,) = [turn for turn in data["turns"] if turn["id"] == data["brief"]["advice"]]
     assert advice["fields"] == scripted_replies.advice()
     assert data["brief"]["changed"] == "The debate turned the advice round."
-    page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')[2]
+    page = Path("r.html").read_text(encoding="utf-8").partition('id="behind-brief"')[2]
     changed, found, rest = page.partition("The debate turned the advice round.")
     assert found and rest.count('id="t-start.advice.rapporteur"') == 1 and changed.count("start.advice") == 0
 
@@ -255,7 +255,7 @@ def test_a_rehearsal_reads_as_no_decision(debate: Run, here: Path) -> None:
     assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
     text = Path("r.rehearsed.md").read_text(encoding="utf-8").partition("## Decision Brief")[2].partition("\n---")[0]
     page = Path("r.rehearsed.html").read_text(encoding="utf-8").partition('<section id="decision"')[2]
-    screen = page.partition('<section id="brief"')[0]
+    screen = page.partition('<section id="behind-brief"')[0]
 
     for shown in (text, screen):
         first, _, rest = shown.partition("No recommendation: this is a rehearsal.")
@@ -334,7 +334,7 @@ def test_a_report_of_one_round(debate: Run, opened: dict[str, Any]) -> None:
         "With one round, Researcher A can't answer the other side.",
     )
     unchecked = "No source that the debaters cite was looked up"
-    first_page = page.partition('<section id="brief"')[0]
+    first_page = page.partition('<section id="behind-brief"')[0]
     assert f"- {unanswered}\n" in trust and f"- {unchecked}" in trust
     assert f"<li>{unanswered}</li>" in first_page and f"<li>{unchecked}" in first_page
     # Page one is the same in both, and has each note once.
@@ -406,7 +406,7 @@ def test_page_one_names_a_concession(debate: Run, opened: dict[str, Any]) -> Non
     ended = "Winner: Consensus. Researcher B conceded, so the position of Researcher A stands."
     assert ended in output["summary"] and "Winner: Consensus (" not in Path("r.md").read_text(encoding="utf-8")
     assert "in consensus, on the position of Researcher A (Pro). Same result" in _behind()
-    page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')
+    page = Path("r.html").read_text(encoding="utf-8").partition('id="behind-brief"')
     assert concession in _page_one().replace("\\", "") and concession in page[0]
     closest = "The recommendation comes closest to the position of Researcher B all the same."
     assert closest in _page_one() and closest in page[0]

@@ -154,9 +154,7 @@ def test_a_brief_that_was_sent_back_says_so() -> None:
     assert text.count(outcome) == html.count(outcome) == 2 and "It&#39;s measured &lt;i&gt;nowhere" in html
     mark = "Held when it was challenged; still in dispute (C1)"
     assert f"1. “{held['heading']}”: {mark} (round 1: [opening A](#opening" in text
-    assert (
-        f'<ol class="points"><li>“{held["heading"]}”: {mark} (round 1: <a href="#t-1.opening.a">opening A</a>' in html
-    )
+    assert f'<ol class="items"><li>“{held["heading"]}”: {mark} (round 1: <a href="#t-1.opening.a">opening A</a>' in html
     assert f"**Who argued better is another question:** {who_argued_better(model)}." in text
     assert re.search(r'<h3 id="h-verdict-why">Who argued.*</h3>\n<p>.*</p>\s+<div class="why">', html)
     assert "Compare [the advice before the debate](#advice-before-the-debate)." in text

@@ -118,7 +118,7 @@ def test_claims_and_turns_are_linked_both_ways() -> None:
     turns = ["1.opening.b", "1.challenge.a", "1.rebuttal.b", "2.constructive.a"]
     page = render(adversarial(script_of(_final_dissent_judge=dissent(turns)), rounds=2))
     claim = page.partition('<li id="C1">')[2].partition("</li>")[0]
-    path = " ".join(page_reading.read(claim.partition('<p class="path">')[2].partition("</p>")[0]).text.split())
+    path = " ".join(page_reading.read(claim.partition('<p class="claim-course">')[2].partition("</p>")[0]).text.split())
 
     assert path == (
         "Made in round 1: opening B; round 2: constructive A, challenged in round 1: challenge A, "

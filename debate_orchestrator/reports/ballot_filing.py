@@ -32,7 +32,8 @@ from debate_orchestrator.util.redact import redact_all
 WAS_READ_FIELD = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it is final."""
 MAX_BY_LINK = 300
-"""Reviews that may be begun through the link. All of their ballots are read, so this is far below `MAX_BALLOTS`."""
+"""Reviews that may be begun by the review link of `debate serve`. All of their ballots are read, so this is far below
+`MAX_BALLOTS`."""
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
 
 
@@ -119,8 +120,8 @@ def must_begin(folder: str, value: Mapping[str, Any]) -> None:
 
 
 def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
-    """Begins a review by the link, as `begin_draft`. Raises BadFile where so many have begun that no more may by the
-    link: those who have can go on, and all of their ballots are read, with others that the user takes."""
+    """Begins a review by the review link, as `begin_draft`. Raises BadFile where so many have begun that no more may by
+    it: those who have can go on, and all of their ballots are read, with others that the user takes."""
     if not begin_draft(folder, value):
         return False
     # Counted with this one, so that of those who begin at the same time none is over.

@@ -38,7 +38,7 @@ class Citation(Part):
     url: str
     """Its address, as the side gave it: nothing vouches for where it leads."""
     state: str
-    """`verified`, or the obstacle."""
+    """The result for its quote: `verified`, `near match`, `not found` ..."""
     title: str = ""
     """The title of the page; empty if it was not seen."""
     date: str = ""
@@ -50,7 +50,7 @@ class Citation(Part):
     similarity: float | None = None
     """The similarity of passage and quote, from 0 to 1; null if they were not compared."""
     why: str = ""
-    """The obstacle; empty if there was none."""
+    """The reason for that result, in a sentence; empty if it needs none."""
     archived: str = ""
     """The file that keeps the page, in the debate's evidence folder; empty if it was not kept."""
     sha256: str = ""

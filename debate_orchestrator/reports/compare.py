@@ -141,8 +141,9 @@ def _items(claims: Sequence[ComparedClaim]) -> list[Phrase]:
 
 
 def _could_mean_sides(report: ReportModel) -> bool:
-    """Whether the topic or a compared text may use a side's letter or tag in another sense, or has a word for a side
-    that is not swapped, such as `Con`. Whole names of sides are swapped, unless the topic may use them too."""
+    """Whether the topic or a compared text may use a side's letter or the tag of its turns, such as `R1`, in another
+    sense, or has a word for a side that is not swapped, such as `Con`. Whole names of sides are swapped, unless the
+    topic may use them too."""
     names = [report.rules.name_of(side) for side in report.rules.sides]
     whole_names = "|".join(map(re.escape, (*names, *map(str.upper, names))))
     brief = report.decision_brief

@@ -128,7 +128,7 @@ def _environment() -> Environment:
         "decimals": decimals,
         "winner": wording.winner_word,
         "score_line": wording.score_line,
-        "barred": lambda texts: Markup(" | ").join(map(markdown_text, texts)),
+        "joined_by_bars": lambda texts: Markup(" | ").join(map(markdown_text, texts)),
     }
     return template_environment("reports", filters, markdown_text)
 

@@ -63,6 +63,7 @@ class TurnReport(Part):
     heading: str
     """Its heading in reports for people."""
     tag: str = Field(exclude=True)
+    """Its tag in the record: `[R1 - ROUND 1 - OPENING]`."""
     text: str | None = None
     """A speech as others heard it, also one that declines; null for a reply with fields."""
     fields: dict[str, Any] | None = None

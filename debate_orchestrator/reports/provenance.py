@@ -366,7 +366,7 @@ class RunReport(Part):
     """Role to who took the last of its turns, or is to take the first, as far as that is shown: of a program its name
     alone, with a number where another program has it."""
     models: dict[str, tuple[str, ...]]
-    """Role to the models that said they answered; roles without any are left out."""
+    """Seat to the models that said they answered; seats without any are left out."""
     role_names: dict[str, str] = Field(exclude=True)
     """Role to its name, of roles that take a turn."""
     settings: dict[str, str]

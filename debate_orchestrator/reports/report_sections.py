@@ -88,7 +88,7 @@ def _decision_values(report: ReportModel, fields: FieldText, writer: Writer) -> 
     shown_claims, more_claims = verdict_text.open_claims(report)
     return {
         "mark_text": lambda reason: decision_brief.mark_text(reason, report.dissent or ()),
-        "rapporteur_note": provenance.author_note(report.run),
+        "author_note": provenance.author_note(report.run),
         "check_sentences": list(decision_brief.check_sentences(report.shown_decision_brief)),
         "split_first_sentence": decision_brief.split_first_sentence,
         "first_sentence": decision_brief.first_sentence,
@@ -201,7 +201,7 @@ def _sections(report: ReportModel, fields: FieldText) -> Iterator[tuple[str, Sec
     """The sections on what came of the debate, each with its id on a page, without those that have nothing to say."""
     if report.shown_decision_brief is not None:
         behind = (subsection for subsection in _behind(report, report.shown_decision_brief) if not subsection.is_empty)
-        yield "brief", Section("Behind the Decision Brief", tuple(behind))
+        yield "behind-brief", Section("Behind the Decision Brief", tuple(behind))
     if judged := [subsection for subsection in _judging(report, fields) if not subsection.is_empty]:
         about = Subsection(sentences=[as_written(report.format.about)])
         yield "scores", Section("How It Was Judged", (about, *judged))

@@ -38,33 +38,32 @@ _WORDED = r"(?=[^\[\]]*[^\W_])(?![^\[\]]*(?:://|\bwww\.))"
 """Of the text of a link that follows: there is some, and none looks like a whole address."""
 _ADDRESS_IN_WORDS = re.compile(r"://|\bwww\.", re.IGNORECASE)
 _UNESCAPABLE = (
-    r"(?P<sign>[!%:=?@^|])(?=(?P=sign))"  # files, comments, notes, boxes, marked and covered words
+    r"(?P<sign>[!%:=?@^|])(?=(?P=sign))"  # included files, comments, notes, admonitions, highlights, spoilers
     r"|[!%:=?@^](?=[\[(])"  # media and the like
     r"|&(?=#?\w+;)"  # HTML entities, which would show a tag that was not written
-    r"|(?<!\S)\^(?=[\w-])"  # the hidden name of a paragraph
-    r"|:(?=(?!-+:)[\w+-]{1,40}:)|(?<![^\W_]):(?=[A-Za-z])"  # a picture, or a component of a site, that is named
+    r"|(?<!\S)\^(?=[\w-])"  # the block id of a paragraph
+    r"|:(?=(?!-+:)[\w+-]{1,40}:)|(?<![^\W_]):(?=[A-Za-z])"  # emoji shortcodes, directives
 )
 """The first character of a pair that some programs interpret even after a backslash. No layout that stays needs one."""
 _STRUCTURE = re.compile(
     rf"(?P<bare>{BARE_ADDRESS})|{ODD_ADDRESS}"  # what stays whole, and what some programs would link
-    r"|<(?=[^\s\d])"  # HTML and comments, addresses, which some programs take for HTML, and files to be shown
+    r"|<(?=[^\s\d])"  # HTML and comments, addresses, which some programs take for HTML, and included files
     r"|\[(?=!)"  # GitHub's alerts
-    r"|\[(?=_?toc_?\]|\[)"  # a table of contents; words that lead to a page within, which may show others
+    r"|\[(?=_?toc_?\]|\[)"  # a table of contents; wiki links, which may show other pages
     r"|\](?=[:\[])"  # definitions of links, notes and abbreviations, and what refers to one
     rf"|\[(?P<text>{_WORDED}[^\[\]]+)\]\((?P<to>{PLAIN_ADDRESS})\)"  # the links that may stay
     r"|\](?=[\s>]*\()"  # all others; some programs allow blanks between, and the marks of a quote after a line break
     r"|\\(?=[A-Za-z(\[])"  # TeX
-    r"|>(?=!)"  # what is covered until it is pressed
-    r"|(?<=```|~~~)(?=[ \t]*\w)|(?<=`)(?=[ \t]*(?:#!|:::|\$?=))"  # names of code, which is not shown, drawn or run
+    r"|>(?=!)"  # spoilers
+    r"|(?<=```|~~~)(?=[ \t]*\w)|(?<=`)(?=[ \t]*(?:#!|:::|\$?=))"  # info strings: such code may be hidden, drawn or run
     rf"|{_UNESCAPABLE}",
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have, and links."""
-_BOX = r"[!=?@]|%(?=.)|///|\+(?=[^\s\d])|\([^()\n]*\)=|~(?=[ \t])|\(@[\w-]*\)"
-"""What begins a box, which may be folded or covered, a comment, an order to a program, a mark of a place, a definition,
-a numbered example."""
+_BLOCK_EXTENSION = r"[!=?@]|%(?=.)|///|\+(?=[^\s\d])|\([^()\n]*\)=|~(?=[ \t])|\(@[\w-]*\)"
+"""What begins an admonition, a spoiler, a comment, a directive, an anchor, a definition or a numbered example."""
 _HEADING = re.compile(
-    rf"^[ \t>*+\-\d.)]*?(?=#|:(?!-)|{_BOX})"  # also within a quote or a list; a definition may hold one
+    rf"^[ \t>*+\-\d.)]*?(?=#|:(?!-)|{_BLOCK_EXTENSION})"  # also within a quote or a list; a definition may hold one
     r"|(?:^|(?<=[ \t>]))(?<!\| )(?=(?:=+|-+)[ \t]*$)",  # the line below a heading, but not that of a table
     re.MULTILINE,
 )
@@ -213,7 +212,7 @@ def inline_markdown(text: str) -> str:
 
 def _without_opening(line: str) -> str:
     """A line that begins no block, a formula in brackets among them."""
-    return re.sub(rf"^(?= *(?:\\\[|:-+:?$|{_BOX}))", _JOINER, _OPENING.sub(r"\1\2\\", line))
+    return re.sub(rf"^(?= *(?:\\\[|:-+:?$|{_BLOCK_EXTENSION}))", _JOINER, _OPENING.sub(r"\1\2\\", line))
 
 
 def _written(tokens: Sequence[Token]) -> str:

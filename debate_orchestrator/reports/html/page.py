@@ -56,7 +56,7 @@ def render(report: ReportModel) -> str:
                 one_line(" ".join([plain_text(values["outcome"]), *values["strength"]])), 300
             ),
             "score_bar": verdict_text.score_bar(report),
-            "path": partial(_path, report),
+            "claim_course": partial(_claim_course, report),
             "summary": verdict_text.summary(report),
         }
     return _render_template("transcript.html.j2" if report.transcript_only else "report.html.j2", values)
@@ -83,7 +83,7 @@ def _render_template(template: str, values: dict[str, Any]) -> str:
     return _environment().get_template(template).render(frame | values).strip("\n") + "\n"
 
 
-def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
+def _claim_course(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
     """The course of a disputed claim: where it was made, then each challenge with its answer."""
     places = [turn for turn in report.turn_places if turn in row.turns]
     answers = {link.to: link.turn for link in report.argument_links if link.how == "answers" and link.turn in row.turns}

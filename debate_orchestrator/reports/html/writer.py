@@ -160,7 +160,7 @@ class HtmlWriter:
 
     def items(self, phrases: Iterable[Phrase], *, numbered: bool = False) -> Markup:
         markup = Markup().join(Markup("<li>{}</li>").format(self.line(item)) for item in phrases)
-        return Markup('<ol class="points">{}</ol>' if numbered else "<ul>{}</ul>").format(markup)
+        return Markup('<ol class="items">{}</ol>' if numbered else "<ul>{}</ul>").format(markup)
 
 
 REL = "nofollow noopener noreferrer"
