@@ -187,8 +187,8 @@ def test_a_form_that_comes_twice_starts_one_debate(here: Path) -> None:
     """A form that comes again while its topic is looked at, and later, leads to the debate that it began. Another
     topic begins another."""
     with visiting_public(rules(screening="sleep 0.3")) as visitor, ThreadPoolExecutor(2) as clicks:
-        (form_key,) = re.findall(r'name="form_key" value="(\w{32})"', visitor.get("/").text)
-        form = {**TOPIC, "form_key": form_key}
+        (submission_id,) = re.findall(r'name="submission_id" value="(\w{32})"', visitor.get("/").text)
+        form = {**TOPIC, "submission_id": submission_id}
         twice = [clicks.submit(visitor.start, form) for _ in range(2)]
         addresses = {click.result().headers["location"] for click in twice}
         assert len(addresses) == 1 and visitor.start(form).headers["location"] in addresses

@@ -26,7 +26,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import rows as rows_module
 from debate_orchestrator.tournament.journal_rows import read_rows
-from debate_orchestrator.tournament.model_names import names_by_spec, numbered_names
+from debate_orchestrator.tournament.model_names import names_by_spec, numbering_notes
 from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.util.errors import BadFile
 
@@ -291,7 +291,7 @@ def test_a_debate_that_is_added_takes_no_name_over(here: Path) -> None:
 
     write_journal(Path("x/3.journal.jsonl"), play_events(rounds=2, cast=cast | {"judge": ("command:bot --c",)}))
     lines = {path: read(path).entries for path in (f"x/{n}.journal.jsonl" for n in (1, 2, 3))}
-    (note,) = numbered_names(names_by_spec(None, lines) | {"command:bot --a": "mine"}, lines)
+    (note,) = numbering_notes(names_by_spec(None, lines) | {"command:bot --a": "mine"}, lines)
     assert note.endswith(
         ": “command:bot” (first in x/1.journal.jsonl), “command:bot (3)” (first in x/3.journal.jsonl)."
     )

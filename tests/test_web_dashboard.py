@@ -51,9 +51,11 @@ def test_a_form_that_comes_twice_starts_one_debate(visitor: Visitor) -> None:
     starts another, and a refused start may be tried again."""
 
     def confirmed() -> dict[str, str]:
-        found = re.search(r'name="form_key" value="(\w{32})"', visitor.send("/new", {**SETUP, "action": "cost"}).text)
+        found = re.search(
+            r'name="submission_id" value="(\w{32})"', visitor.send("/new", {**SETUP, "action": "cost"}).text
+        )
         assert found
-        return {**SETUP, "action": "start", "form_key": found[1]}
+        return {**SETUP, "action": "start", "submission_id": found[1]}
 
     first = confirmed()
     assert visitor.send("/new", {**first, "rounds": "none"}).status_code == 422

@@ -133,7 +133,7 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
     def page(address: str, fields: dict[str, str], guess: str) -> str:
         answer = send(reviewer, address, {name: text.format(guess) for name, text in fields.items()})
         assert answer.status_code == 422 and guess in answer.text, fields
-        return re.sub(r'name="form_key" value="\w{32}"', "", answer.text.replace(guess, ""))
+        return re.sub(r'name="submission_id" value="\w{32}"', "", answer.text.replace(guess, ""))
 
     def must_be_alike(address: str, fields: dict[str, str]) -> None:
         assert page(address, fields, "hunter2hunter") == page(address, fields, "correct-horse"), fields
@@ -170,8 +170,8 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
 def test_forms_that_are_sent_twice(reviewer: Visitor, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who sends the form of the vote before twice gets to the same review both times, and to the ballot that was filed
     if both forms of a ballot come at the same time. The same form with another answer begins no second review."""
-    (form_key,) = re.findall(r'name="form_key" value="(\w{32})"', reviewer.get(link).text)
-    begin = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "a", "form_key": form_key}
+    (submission_id,) = re.findall(r'name="submission_id" value="(\w{32})"', reviewer.get(link).text)
+    begin = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "a", "submission_id": submission_id}
     with ThreadPoolExecutor(4) as clicks:
         pages = {click.headers.get("location") for click in clicks.map(lambda _: send(reviewer, link, begin), range(4))}
     (page,) = pages

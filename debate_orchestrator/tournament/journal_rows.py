@@ -42,7 +42,7 @@ from debate_orchestrator.tournament.model_names import (
     cast,
     listed,
     names_by_spec,
-    numbered_names,
+    numbering_notes,
     reply_specs,
     shown_name,
     spec_names_by_seat,
@@ -138,7 +138,7 @@ def read_rows(folder: str) -> Rows:
     if missing := set(scheduled).difference(debates):
         notes.append(f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that counts yet.")
     notes += _deciding_notes(deciding, rejudgings)
-    notes += [*_weaknesses(held_debates, deciding), *numbered_names(names, by_path)]
+    notes += [*_weaknesses(held_debates, deciding), *numbering_notes(names, by_path)]
     return Rows(debates.values(), ballots, notes)
 
 

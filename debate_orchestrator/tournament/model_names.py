@@ -41,7 +41,8 @@ def _first_journals(journals: Journals) -> dict[str, str]:
     return first
 
 
-def numbered_names(names: Mapping[str, str], journals: Journals) -> Iterator[str]:
+def numbering_notes(names: Mapping[str, str], journals: Journals) -> Iterator[str]:
+    """A sentence on the programs that are numbered, if any are."""
     first_journals = _first_journals(journals)
     shown = {spec: model_spec.public_name(spec) for spec in first_journals}
     numbered = {shown[spec] for spec in first_journals if names[spec].startswith(f"{shown[spec]} (")}

@@ -335,7 +335,7 @@ def _time(limits: Mapping[str, RateLimits], models: Sequence[ModelEstimate], spe
 
 
 def _amounts(models: Sequence[ModelEstimate]) -> dict[str, float]:
-    """The requests and tokens of these loads, by the names of the fields of `RateLimits`."""
+    """The requests and tokens of these models, by the names of the fields of `RateLimits`."""
     return {
         "requests": sum(estimate.calls for estimate in models),
         "input_tokens": sum(estimate.usage.input - estimate.usage.cached for estimate in models),

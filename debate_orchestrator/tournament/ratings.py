@@ -369,7 +369,7 @@ def _strengths(
 
 INITIAL, K_FACTOR = 400.0, 32.0
 MIN_GAMES = 5
-"""Games that a model must have played to be shown on a leaderboard."""
+"""Games, which are decided debates, that a model must have played to be shown on a leaderboard."""
 _FEW_UNITS = 10
 _SCORE = {"pro": 1.0, "con": 0.0, "tie": 0.5}
 

@@ -73,7 +73,7 @@ class Dashboard:
         values |= {
             "dashboard": self._address,
             "form_token": self._tokens.form,
-            "form_key": secrets.token_hex(16),
+            "submission_id": secrets.token_hex(16),
         }
         return html_response(template, code, **values)
 
@@ -123,7 +123,7 @@ class Dashboard:
         if request.method != "POST":
             return await self._form(models, dict(request.query_params), [])
         form_data = await form(request, self._tokens.form, _MAX_FORM_SIZE)
-        action, form_key = form_data.pop("action", "cost"), form_data.pop("form_key", "")
+        action, submission_id = form_data.pop("action", "cost"), form_data.pop("submission_id", "")
         if action in ("format", "back"):
             return await self._form(models, form_data, [])
         try:
@@ -134,7 +134,7 @@ class Dashboard:
                 def begin() -> Coroutine[Any, Any, str]:
                     return self._served_debates.open(prepared.settings, rehearse=prepared.rehearsal)
 
-                journal = await self._served_debates.forms.begin(form_key, begin, form_data)
+                journal = await self._served_debates.forms.begin(submission_id, begin, form_data)
                 return go_to(f"{self._address_of(journal)}#begun")  # by which the browser drops the form
             values = await in_thread(lambda: _confirmation(prepared, risks, form_data))
             return await self._page("confirm.html.j2", **values, tried=action == "start")
@@ -262,7 +262,7 @@ class Dashboard:
         contents, _ = await in_thread(lambda: debate_list.load(path))
         risks = risks_module.of_rejudging([entry.event for entry in contents.entries], rejudge.output_path(path))
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
-        kept = {"judges": "\n".join(judges), "form_key": form_data.get("form_key", "")}
+        kept = {"judges": "\n".join(judges), "submission_id": form_data.get("submission_id", "")}
         address = f"{self._address_of(path)}/judge"
         if not _has_consented(form_data, risks):
             return await self._consent(address, form_data, kept, risks=risks)
@@ -285,7 +285,7 @@ class Dashboard:
             self._served_debates.start(files.journal, consent_already_given)
             return files.journal
 
-        journal = await self._served_debates.forms.begin(form_data.get("form_key", ""), run, path, judges)
+        journal = await self._served_debates.forms.begin(form_data.get("submission_id", ""), run, path, judges)
         return go_to(self._address_of(journal))
 
 

@@ -150,6 +150,7 @@ def answers_of(form_data: Mapping[str, str], format: Format, models: FoundModels
         if text := form_data.get(name, "").strip():
             answers[name] = from_text(name, text, separator="\n")
     answers["output"] = str(debate_list.unused_files(answers["topic"]).report)
+    # Where each value comes from: the user chose all that the form holds.
     answers["origins"] = {key: "user" for key in SETTINGS_WITH_ORIGIN if key in answers and key != "output"}
     return answers
 

@@ -44,8 +44,8 @@ _typed_html: ContextVar[dict[str, str]] = ContextVar("_typed_html")
 
 def render(template: str, **values: Any) -> str:
     """A template of `web/templates` as HTML, redacted. Every value is escaped that is not HTML already. What a form
-    holds that comes back, and what is said about it, goes through the filter `typed` and is put into the page after it
-    is redacted: otherwise a visitor could type guesses, and see from the redaction which of them are keys."""
+    holds that comes back, and what is said about it, goes through the filter `as_typed` and is put into the page after
+    it is redacted: otherwise a visitor could type guesses, and see from the redaction which of them are keys."""
     html_by_mark: dict[str, str] = {}
     token = _typed_html.set(html_by_mark)
     try:
@@ -57,7 +57,7 @@ def render(template: str, **values: Any) -> str:
     return page
 
 
-def _typed(text: str) -> str:
+def _as_typed(text: str) -> str:
     """A mark in place of a text, or HTML, that `render` does not redact."""
     mark = secrets.token_hex(16)
     _typed_html.get()[mark] = str(escape(text))
@@ -91,7 +91,7 @@ _environment = cache(
             "quoted": lambda text: quoted(few_combining_marks(text)),
             "path": lambda name: quote(name, safe=""),
             "model": model_spec.public_name,
-            "typed": _typed,
+            "as_typed": _as_typed,
         },
     )
 )

@@ -79,7 +79,7 @@ class Reviews:
             return await in_debate_pool_to_end(lambda: _Review(self._tokens, request, path).begin(*answers))
 
         try:
-            return go_to(await self._forms.begin(form_data.get("form_key", ""), begin, path, answers))
+            return go_to(await self._forms.begin(form_data.get("submission_id", ""), begin, path, answers))
         except BadFile as error:
             values = {"name": one_line(answers[0]), "sent": form_data, "problems": error.problems}
             return await in_thread(lambda: _Review(self._tokens, request, path).page("before", **values))
@@ -225,7 +225,7 @@ class _Review:
             here=address_of(self._request),
             own_query=own_query(self._tokens, self._linked, normalized_name(name)) if name else "",
             form_token=self._request.path_params["token"],
-            form_key=secrets.token_hex(16),
+            submission_id=secrets.token_hex(16),
             texts=reviewer_ballots.review_texts(),
             topic=self._debate.opened.settings.topic,
             positions=blocks.positions(self._debate),

@@ -280,11 +280,11 @@ class FormSubmissions:
         self._tasks: dict[str, asyncio.Task[str]] = {}
         self._ending = False
 
-    async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
-        """Calls `begin` and returns its result. If the same `form_key` and `form` came before, and that call did not
-        fail, returns its result instead. An empty key is never the same. `begin` continues if the request is cancelled.
-        Raises Paused if the server ends first."""
-        key = repr((form_key or secrets.token_hex(16), form))
+    async def begin(self, submission_id: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
+        """Calls `begin` and returns its result. If the same `submission_id` and `form` came before, and that call did
+        not fail, returns its result instead. An empty id is never the same. `begin` continues if the request is
+        cancelled. Raises Paused if the server ends first."""
+        key = repr((submission_id or secrets.token_hex(16), form))
         task = self._tasks.get(key)
         if task is None:
             if self._ending:

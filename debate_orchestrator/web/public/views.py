@@ -104,10 +104,10 @@ class Views:
         another site could use, so the form needs no token: its origin was checked."""
         visitor = self._site.limits.visitor(request.scope)
         form_data = await form(request, None, _MAX_FORM_SIZE)
-        form_key = form_data.pop("form_key", "")
+        submission_id = form_data.pop("submission_id", "")
         try:
             name = await self._site.served_debates.forms.begin(
-                form_key, lambda: self._site.start(form_data, visitor), visitor, form_data
+                submission_id, lambda: self._site.start(form_data, visitor), visitor, form_data
             )
         except FormError as error:
             return await self._home(request, form_data, error)
@@ -131,7 +131,7 @@ class Views:
                 longest=MAX_TOPIC_LENGTH,
                 sent=form_data,
                 problems=error.problems if error else {},
-                form_key=secrets.token_hex(16),
+                submission_id=secrets.token_hex(16),
                 rows=self._recent() if rules.listed else [],
                 base=_base(request),
             )
