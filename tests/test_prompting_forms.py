@@ -252,14 +252,14 @@ def test_lists() -> None:
     assert forms.form_value(rows, CONTEXT, {("rows", "1", WHETHER_ANY): "no"}) == {"rows": []}
 
 
-def test_labels() -> None:
+def test_titles_of_questions() -> None:
     """A place is read as people do, with sides and criteria by their names."""
     shapes = loader.load("adversarial").shapes
     names = {"a": "Researcher A", "b": "Researcher B"}
 
     def labels(shape: Shape, entered: Mapping[FieldPath, str] = MappingProxyType({})) -> list[str]:
         return [
-            forms.question_path(question, lambda part: names.get(part, ""))
+            forms.question_title(question, lambda part: names.get(part, ""))
             for question in forms.form_questions(shape, CONTEXT, entered)
         ]
 
@@ -283,7 +283,7 @@ def test_a_field_is_called_as_its_format_says() -> None:
     }
     first, second = forms.form_questions(shape, CONTEXT, {})
 
-    assert [forms.question_path(question, lambda part: "") for question in (first, second)] == ["Rounds", "Chair"]
+    assert [forms.question_title(question, lambda part: "") for question in (first, second)] == ["Rounds", "Chair"]
     assert (first.about, second.about) == (about, "who sits there")
     described = json_schema(shape, CONTEXT)["properties"]
     assert [described[name]["description"] for name in shape] == [about, "who sits there; null if none does"]

@@ -110,7 +110,7 @@ def _run_debate(conversation: SetupConversation, settings: Settings, permissions
 def _print_setup_file(setup_file: SetupFile, *, rehearse: bool) -> None:
     """Says where the answers are and how to continue. They are those of the real debate."""
     print_status(f"debate: {setup_file.leaving_message()}")
-    if rehearse and setup_file.holds_conversation:
+    if rehearse and setup_file.holds_setup:
         print_status("With --rehearse too it is a rehearsal again.")
 
 

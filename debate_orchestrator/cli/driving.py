@@ -29,7 +29,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import estimate_debate
-from debate_orchestrator.engine.debate import DebateSession, drive, finish, seat_providers, waiting_for_host
+from debate_orchestrator.engine.debate import DebateSession, drive, finish, host_work_due, seat_providers
 from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
@@ -167,7 +167,7 @@ def drive_to_report(session: DebateSession, arguments: argparse.Namespace, estim
         _take_turns(session, arguments, estimate_text)
     elif not quiet:
         print_status(finished_sentence(files.journal))
-    waits, hint = waiting_for_host(session.state, files.journal)
+    waits, hint = host_work_due(session.state, files.journal)
     if waits:
         if arguments.json:
             due = [turn.id for turn in session.state.due]

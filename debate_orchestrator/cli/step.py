@@ -23,8 +23,8 @@ from debate_orchestrator.engine.debate import (
     DebateSession,
     changed_issues,
     current_issues,
+    issues_with_changes,
     limit_changes,
-    list_with_changes,
 )
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_named_reply
@@ -150,7 +150,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         raise BadSettings(problems)
     changes = limit_changes(debate, limits)
     if arguments.issues:
-        changes.append(changed_issues(list_with_changes(current_issues(debate), arguments.issues)))
+        changes.append(changed_issues(issues_with_changes(current_issues(debate), arguments.issues)))
     return changes
 
 

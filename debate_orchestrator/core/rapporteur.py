@@ -111,7 +111,7 @@ def untouched_issues(debate: DebateState) -> tuple[str, ...]:
     return tuple(issue for issue, standing in issue_standings(debate).items() if standing == UNTOUCHED)
 
 
-def advice_replies(debate: DebateState, *, left_out: bool = False) -> Iterator[StructuredReplyGiven]:
+def brief_phase_replies(debate: DebateState, *, left_out: bool = False) -> Iterator[StructuredReplyGiven]:
     """The rapporteur's advice, its decision briefs and their check, in order. With `left_out`, those that a
     stand-in wrote beside real judges, or else all others."""
     return (reply for reply in _replies(debate, DECISION_BRIEF) if tally.is_left_out(debate, reply) == left_out)
@@ -120,7 +120,7 @@ def advice_replies(debate: DebateState, *, left_out: bool = False) -> Iterator[S
 def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply in which the rapporteur gave its advice before the debate; None if there is none (yet), or it
     is left out."""
-    replies = advice_replies(debate)
+    replies = brief_phase_replies(debate)
     return next((reply for reply in replies if not debate.turns_reached[reply.turn_id].after_rounds), None)
 
 
@@ -132,7 +132,9 @@ def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
 def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply with the last decision brief that is not left out, or else with the last; None without one (yet)."""
     for left_out in (False, True):
-        if written := [reply for reply in advice_replies(debate, left_out=left_out) if "recommendation" in reply.data]:
+        if written := [
+            reply for reply in brief_phase_replies(debate, left_out=left_out) if "recommendation" in reply.data
+        ]:
             return written[-1]
     return None
 

@@ -113,18 +113,18 @@ class Vote(FrozenModel):
         return len({(parsed_ballot.winner, parsed_ballot.label) for parsed_ballot in self.parsed_ballots}) < 2
 
     @property
-    def is_present_and_stable(self) -> bool:
+    def has_stable_vote(self) -> bool:
         """Whether the judge is neither absent nor unstable."""
         return self.stable and not self.absent
 
     @property
     def winner(self) -> str:
         """Whom the vote is for; no decision where the judge abstains, is absent, or unstable."""
-        return self.parsed_ballots[0].winner if self.is_present_and_stable else NO_DECISION
+        return self.parsed_ballots[0].winner if self.has_stable_vote else NO_DECISION
 
     @property
     def label(self) -> str | None:
-        return self.parsed_ballots[0].label if self.is_present_and_stable else None
+        return self.parsed_ballots[0].label if self.has_stable_vote else None
 
     @property
     def scores(self) -> dict[str, Fraction]:
@@ -141,7 +141,7 @@ class Vote(FrozenModel):
         """The mean of the numbers that its ballots give a claim; None if they give none, or the judge is absent
         or unstable."""
         numbers = [ballot.claim_score for ballot in self.parsed_ballots if ballot.claim_score is not None]
-        return mean(numbers) if self.is_present_and_stable and numbers else None
+        return mean(numbers) if self.has_stable_vote and numbers else None
 
 
 def only_stand_ins_voted(votes: Sequence[Vote]) -> bool:
@@ -192,8 +192,8 @@ def decided_votes(votes: Sequence[Vote]) -> list[Vote]:
 
 
 def has_quorum(votes: Sequence[Vote], quorum: int, winner_of: Mapping[str, str] | None = None) -> bool:
-    """Whether enough of these judges, and at least one, vote for a side, a tie or consensus. If their labels stand for
-    winners: whether enough give a label, also one that stands for no decision."""
+    """Whether enough of these judges, and at least one, vote for a side, a tie or consensus. Where labels stand for
+    winners (`winner_of`), a vote with any label is enough, also with one that stands for no decision."""
     for_quorum = [vote for vote in votes if vote.label is not None] if winner_of else decided_votes(votes)
     return len(for_quorum) >= max(1, quorum)
 
@@ -233,11 +233,9 @@ def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -
 def votes_before_and_after(before: Sequence[Vote], after: Sequence[Vote]) -> list[Vote]:
     """The votes after the debate that enter the swing: of judges neither absent nor unstable, then or now. If a
     judge's seat was given to another model in between, neither has voted both times."""
-    first = {vote.judge: vote for vote in before if vote.is_present_and_stable}
+    first = {vote.judge: vote for vote in before if vote.has_stable_vote}
     return [
-        vote
-        for vote in after
-        if vote.is_present_and_stable and vote.judge in first and is_one_judge(first[vote.judge], vote)
+        vote for vote in after if vote.has_stable_vote and vote.judge in first and is_one_judge(first[vote.judge], vote)
     ]
 
 
@@ -295,7 +293,7 @@ class Convergence(FrozenModel):
 
 
 class Verdict(FrozenModel):
-    """What all ballots of a debate add up to."""
+    """The result of a debate: what its ballots add up to, or the other side's win if a side conceded."""
 
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""

@@ -45,7 +45,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import stored_state
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.running_elsewhere import must_not_be_run_elsewhere, tournament_of
+from debate_orchestrator.storage.running_elsewhere import must_not_run_elsewhere, tournament_of
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
@@ -190,7 +190,7 @@ def continue_debate(
             new_state = apply(new_state, event)  # all of them, before the first is written: one may allow the next
         risks_found = risks.of_journal_name(path)
         if (events or new_state.due) and new_state.opened.earlier_debate is None:
-            must_not_be_run_elsewhere(path, lambda: awaited_calls(new_state))
+            must_not_run_elsewhere(path, lambda: awaited_calls(new_state))
         if new_state.due:
             risks_found += risks.of_debate(new_state.opened, _named_by_journal(session.state, new_state))
         require_consent(session.journal, risks_found)
@@ -225,7 +225,7 @@ def record_between_runs(journal: str, make: Callable[[DebateState], Event]) -> D
     """Writes one event that calls no model; the state after it. Raises LockedJournal if the debate runs, BadSettings if
     workers of a database may be running it, else DoesNotFit."""
     with _record_all(JournalWriter(journal), DebateFiles.of_journal(journal)) as session:
-        must_not_be_run_elsewhere(journal)
+        must_not_run_elsewhere(journal)
         session.record(make(session.state))
         return session.state
 
@@ -288,7 +288,7 @@ def _rank(failure: BaseException) -> int:
     return 1 if isinstance(failure, ReplyPending) else 2
 
 
-def waiting_for_host(debate: DebateState, journal: str) -> tuple[str, str]:
+def host_work_due(debate: DebateState, journal: str) -> tuple[str, str]:
     """What a debate waits for if the host has turns to take, and what to do; both are empty if it has none."""
     seats = dict.fromkeys(turn.role for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST)
     if not seats:
@@ -308,7 +308,7 @@ def finish(session: DebateSession, notify: Notify = ignore) -> tuple[ReportModel
     written."""
     files = session.files
     if due := ", ".join(turn.id for turn in session.state.due):
-        problem, hint = waiting_for_host(session.state, files.journal)
+        problem, hint = host_work_due(session.state, files.journal)
         if problem:
             raise Paused(problem, hint=hint)
         problem = f"{files.journal}: turns are left: {due}."
@@ -362,7 +362,7 @@ def current_issues(debate: DebateState) -> list[str]:
     return [one_line(question) for question in issue_list.issues.values()]
 
 
-def list_with_changes(questions: Sequence[str], arguments: Sequence[str]) -> list[str]:
+def issues_with_changes(questions: Sequence[str], arguments: Sequence[str]) -> list[str]:
     """The list meant by ids of issues that stay (`I3`, or `I3,I1`) and new questions, in order. A new question has
     three words at least, so that nothing mistyped becomes one. Raises BadSettings with everything that is wrong."""
     order, problems = list[str](), list[str]()

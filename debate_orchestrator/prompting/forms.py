@@ -239,7 +239,7 @@ def hint(question: FormQuestion, shape_context: ShapeContext) -> str:
     return f"{expected}; Enter alone is for none" if question.may_be_empty else expected
 
 
-def question_path(question: FormQuestion, name: Callable[[str], str]) -> str:
+def question_title(question: FormQuestion, name: Callable[[str], str]) -> str:
     """The path of a question as people read it: `Strongest: Researcher A`, `Disputed claims 1: Claim`. `name` gives
     the name of a side or a criterion, and nothing for other parts."""
     field_path, ending = question.field_path, ""

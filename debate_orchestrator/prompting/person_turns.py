@@ -25,7 +25,7 @@ from debate_orchestrator.prompting.forms import (
     FieldPath,
     FormQuestion,
     form_questions,
-    question_path,
+    question_title,
     short_form_questions,
 )
 from debate_orchestrator.util import model_spec, sanitize
@@ -203,9 +203,9 @@ def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
     return format.rubric.criteria[part].title if part in shape_context.criteria else ""
 
 
-def question_name(question: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
+def question_title_with_criteria(question: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
     """The name of a question of a form; of a line of scores with the criteria in their order."""
-    text = question_path(question, lambda part: part_name(part, shape_context, format))
+    text = question_title(question, lambda part: part_name(part, shape_context, format))
     if question.field.kind != "scores":
         return text
     return f"{text}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"

@@ -97,7 +97,7 @@ def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], Debat
 
 
 def _recorded_reading(event: ReplyEvent, recorded: DebateState, mirror: Mirror) -> RecordedReading:
-    """The recorded debate's treatment of a reply. Its codes are not known here, so ballots and reserved lines are not
+    """How the recorded debate read a reply. Its codes are not known here, so ballots and reserved lines are not
     read a second time. A reply that it rejected stays rejected, even if the rules have changed since."""
     if isinstance(event, StructuredReplyGiven):
         data, turn = event.data, recorded.turns_reached[event.turn_id]

@@ -278,7 +278,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
 
 def _check_findings(debate: DebateState) -> Iterator[str]:
     """What the check of a decision brief found; a format may ask for it in other fields than `where` and `problem`."""
-    findings = [reply.data.get("findings") or () for reply in rapporteur.advice_replies(debate)]
+    findings = [reply.data.get("findings") or () for reply in rapporteur.brief_phase_replies(debate)]
     for finding in _sanitized({"findings": [*chain.from_iterable(findings)]})["findings"]:
         parts = [finding.get("where"), finding.get("problem")] if isinstance(finding, dict) else [finding]
         yield one_line(": ".join(part for part in parts if isinstance(part, str)))

@@ -57,7 +57,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         yield _warning("rehearsed", f"Not counted, since stand-ins cast them: the votes of {name}.")
     if rounds := [str(n) for n in sorted(debate.judged_rounds) if tally.is_round_left_out(debate, n)]:
         yield _warning("rehearsed", f"Not counted, since stand-ins alone judged: round {', '.join(rounds)}.")
-    for reply in rapporteur.advice_replies(debate, left_out=True):
+    for reply in rapporteur.brief_phase_replies(debate, left_out=True):
         title = debate.turns_reached[reply.turn_id].phase.title
         yield _warning("rehearsed", f"Not counted, since a stand-in wrote it: {title}.", reply.turn_id)
     for note in debate.notes:

@@ -253,8 +253,8 @@ class SetupFile:
         """Whether it has a name that `new_file` makes up, and is not the answers file that is kept beside a report."""
         self.save_problem = ""
         """The reason that it could not be saved; empty if it could."""
-        self.holds_conversation = False
-        """Whether the file holds a conversation, and not only answers that a person wrote."""
+        self.holds_setup = False
+        """Whether the file holds a setup under way, and not only answers that a person wrote."""
         self.moved_files: list[str] = []
         self._notify = notify or self.moved_files.append
 
@@ -264,7 +264,7 @@ class SetupFile:
         _must_be_no_journal(self.path)
         content = read_bytes(self.path, MAX_SIZE)
         data = mapping_of(content, self.path)
-        self._known, self.holds_conversation = content, "setup" in data
+        self._known, self.holds_setup = content, "setup" in data
         return _state_of(self.path, data)
 
     def write(self, state: SetupState) -> None:
@@ -279,7 +279,7 @@ class SetupFile:
         aside = write_bytes_atomic(
             self.path, content, is_ours=lambda old: old == self._known and _is_conversation(self.path, old)
         )
-        self._known, self.holds_conversation = content, True
+        self._known, self.holds_setup = content, True
         if aside:
             what = f"{name_of(self.path)} was changed by hand or by another program"
             self._notify(f"{what}: kept as {name_of(aside)}.")
@@ -296,7 +296,7 @@ class SetupFile:
         """The message on leaving: where the answers are, and the command that continues."""
         if self.save_problem:
             return f"You left the setup. Your answers could not be saved: {self.save_problem}"
-        if not self.holds_conversation:
+        if not self.holds_setup:
             earlier = newest_unfinished()
             hint = f" The setup that you left here before is still in {name_of(earlier[0].path)}." if earlier else ""
             return f"You left the setup without answering anything.{hint}"
@@ -321,7 +321,7 @@ class SetupFile:
     def _is_unchanged(self) -> bool:
         """Whether the file holds what this conversation wrote there."""
         try:
-            return self.holds_conversation and read_regular(self.path) == self._known
+            return self.holds_setup and read_regular(self.path) == self._known
         except OSError:
             return False
 
@@ -345,7 +345,7 @@ def newest_unfinished() -> tuple[SetupFile, SetupState] | None:
         setup_file = SetupFile(str(path), has_generated_name=True)
         with suppress(DebateError):
             state = setup_file.load()
-            if setup_file.holds_conversation:
+            if setup_file.holds_setup:
                 return setup_file, state
     return None
 
@@ -357,7 +357,7 @@ def from_file(path: str) -> tuple[SetupFile, SetupState]:
         return SetupFile(path), SetupState()
     setup_file = SetupFile(path, has_generated_name=is_generated_name(Path(path)))  # even if the user names it
     state = setup_file.load()
-    return setup_file if setup_file.holds_conversation else new_file(), state
+    return setup_file if setup_file.holds_setup else new_file(), state
 
 
 def is_generated_name(path: Path) -> bool:

@@ -107,13 +107,13 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
     try:
         return Entry(number, at, _parse_opened(body) if n == 1 else EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
-        mistake = _first_problem(error)
+        problem = _first_problem(error)
         if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_ONE_LINE}:
-            raise DamagedJournal(f"{where} holds a text that is not allowed in its place{mistake}.") from None
+            raise DamagedJournal(f"{where} holds a text that is not allowed in its place{problem}.") from None
         opened = earlier[0].event.model_dump() if earlier else data
         version = opened.get("version") if isinstance(opened, dict) else None
         kind = NewerJournal if numbers_of(version) > numbers_of(__version__) else UnknownEvent
-        raise kind(f"{where} holds an event this version does not know{mistake}.") from None
+        raise kind(f"{where} holds an event this version does not know{problem}.") from None
 
 
 @lru_cache(maxsize=16)

@@ -69,7 +69,7 @@ def remove_cluster_file(folder: str) -> None:
         Path(folder, CLUSTER).unlink(missing_ok=True)
 
 
-def must_not_be_run_elsewhere(journal: str, awaited_calls: Callable[[], Collection[str]] = tuple) -> None:
+def must_not_run_elsewhere(journal: str, awaited_calls: Callable[[], Collection[str]] = tuple) -> None:
     """As `must_not_be_elsewhere` and `must_not_be_in_batches`, for one debate, which may be in the folder of a
     tournament."""
     if folder := _folder_above(journal):

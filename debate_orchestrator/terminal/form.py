@@ -19,7 +19,7 @@ from debate_orchestrator.prompting.forms import (
     has_valid_answer,
     hint,
     parse_answer,
-    question_path,
+    question_title,
     with_defaults,
 )
 from debate_orchestrator.prompting.person_turns import ballot_remarks
@@ -170,7 +170,7 @@ class Form(ABC):
                 self.answers.pop(draft_key, None)
                 self.answers[question.field_path] = answer
                 if prompt.private:
-                    self.asker.show(f"{question_path(question, self.name)}: {self.answer_text(question)}")
+                    self.asker.show(f"{question_title(question, self.name)}: {self.answer_text(question)}")
                 return
             finally:
                 self.writer.write_now(self.answers)
@@ -212,9 +212,9 @@ class Form(ABC):
         rows = []
         for n, question in enumerate(self.asked_questions() if all_questions is None else all_questions, 1):
             if question.field_path in self.answers:
-                rows.append(f"{n:3} {question_path(question, self.name)}: {self.answer_text(question)}")
+                rows.append(f"{n:3} {question_title(question, self.name)}: {self.answer_text(question)}")
             elif all_questions is not None:
-                rows.append(f"{n:3} {question_path(question, self.name)}: {question.default or 'none'} (not asked)")
+                rows.append(f"{n:3} {question_title(question, self.name)}: {question.default or 'none'} (not asked)")
         return rows
 
     def answer_text(self, question: FormQuestion) -> str:
@@ -228,7 +228,7 @@ class Form(ABC):
         return self.asked_questions()
 
     def progress_text(self, question: FormQuestion) -> str:
-        field_paths = [counted.field_path for counted in self.numbered_questions()]
+        field_paths = [question.field_path for question in self.numbered_questions()]
         index = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {index} of {len(field_paths)}"
 

@@ -172,7 +172,7 @@ class SetupBase:
     def save(self, state: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be, and where the file was changed meanwhile."""
         self.state = state or self.state
-        if not (self.state.progress.topics or self.state.answers or self.setup_file.holds_conversation):
+        if not (self.state.progress.topics or self.state.answers or self.setup_file.holds_setup):
             return
         had_problem, moved_count = self.setup_file.save_problem, len(self.setup_file.moved_files)
         self.setup_file.save(self.state)

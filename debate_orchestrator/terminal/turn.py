@@ -30,7 +30,7 @@ from debate_orchestrator.prompting.person_turns import (
     human_seats,
     length_hint,
     part_name,
-    question_name,
+    question_title_with_criteria,
     reply_problems,
     short_form,
     side_meanings,
@@ -192,7 +192,7 @@ class TurnForm(Form):
         )
         note = "no round follows this one, so it is only in the report" if is_last_round else ""
         about = "; ".join(filter(None, (question.about, note)))
-        title = question_name(question, self.shape_context, self._person_turn.debate.format)
+        title = question_title_with_criteria(question, self.shape_context, self._person_turn.debate.format)
         takes_several = question.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
         rows = self._issues() if question.field.per_issue else rows

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.shape import Shape, ShapeContext
 from debate_orchestrator.prompting import forms
-from debate_orchestrator.prompting.person_turns import question_name, side_meanings
+from debate_orchestrator.prompting.person_turns import question_title_with_criteria, side_meanings
 from debate_orchestrator.util.errors import BadReply
 
 _PREFIX = "field/"
@@ -75,7 +75,7 @@ def questions(
 
 def _wording(question: forms.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:
     """The label of a field and what it is about: what is asked for, before the name that problems have for it."""
-    name = question_name(question, shape_context, format)
+    name = question_title_with_criteria(question, shape_context, format)
     if not question.about or question.field.kind == "scores" or question.field.per_issue:
         return name, question.about
     return f"{question.about[0].upper()}{question.about[1:]} ({name})", ""

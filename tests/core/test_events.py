@@ -176,7 +176,7 @@ def test_what_came_to_nothing_is_paid_for_too() -> None:
     assert (total.calls, round(total.cost, 9), total.unpriced_calls) == (3, 0.7, 1)
 
 
-def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
+def test_a_call_without_an_end_is_of_unknown_price() -> None:
     """A call that went silent, and one that was under way when all stopped, may have been billed."""
     asked = BriefSent(turn_id="1.opening.a", brief_digest="0", spec=BY, by_call=True)
     silent = CallFailed(turn_id="1.opening.a", spec=BY, problem="silence", wait=1.0, maybe_billed=True)
