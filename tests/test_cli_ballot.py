@@ -92,12 +92,12 @@ def test_a_form_ends_no_review_that_has_begun(debate: Run, journal: Path, before
     stays, whatever the form says."""
     folder = "debate-report.ballots"
     review = reviewer_ballots.new_ballot(read(J).entries[-1].hash, "grace", "2026-02-04") | {"before": "undecided"}
-    assert ballot_filing.begin_review(folder, review | {ballot_filing.WAS_READ_FIELD: True})
+    assert ballot_filing.begin_review(folder, review | {ballot_filing.WAS_READ_KEY: True})
     ran = debate("ballot", J, "--take", ballot("grace", before=before))
 
     assert ran.code == 2 and "a review by 'grace' has begun, and is not finished" in ran.err
     assert os.listdir(folder) == ["grace.draft.yaml"]
-    assert ballot_filing.read_draft(folder, "grace", review["journal"])[ballot_filing.WAS_READ_FIELD]
+    assert ballot_filing.read_draft(folder, "grace", review["journal"])[ballot_filing.WAS_READ_KEY]
 
 
 def test_a_review_at_the_terminal_replaces_none_by_the_link(

@@ -258,12 +258,12 @@ def test_a_rehearsal_reads_as_no_decision(debate: Run, here: Path) -> None:
     screen = page.partition('<section id="behind-brief"')[0]
 
     for shown in (text, screen):
-        first, _, rest = shown.partition("No recommendation: this is a rehearsal.")
+        first, _, rest = shown.partition("No decision: this is a rehearsal.")
         assert "Rehearsed words" in rest and "Rehearsed words" not in first and ",." not in rest
         assert re.findall(r"(\S+) %", shown) and not re.search(r"\d %|argued better", shown)
     assert "\n> **Rehearsed words" in text
     assert re.search(r'Rehearsed words[^\n]* <span class="by">rapporteur’s words</span></p>', screen)
-    assert screen.count('class="headline"') == screen.count('"headline">No recommendation: this is a rehearsal.<') == 1
+    assert screen.count('class="headline"') == screen.count('"headline">No decision: this is a rehearsal.<') == 1
     assert "### What to Do Next" in text and "What to do next" in screen
 
 

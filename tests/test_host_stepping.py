@@ -201,7 +201,7 @@ def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None
     degraded = "Degraded: one agent played both sides and the judge, so none of them is independent of the others."
     assert f"\n**{degraded}**\n" in Path("report.md").read_text(encoding="utf-8").partition("## Final Verdict")[2]
     page = Path("report.html").read_text(encoding="utf-8")
-    assert f'<p class="notice">{degraded}</p>' in page.partition('<figure class="strip">')[0]
+    assert f'<p class="notice">{degraded}</p>' in page.partition('<figure class="score-bar">')[0]
     assert f"<li>{degraded}</li>" not in page.partition('<ul class="weak">')[2].partition("</ul>")[0]
     assert degraded in done["summary"] and degraded in debate("replay", J, "--no-pace").out
     assert "degraded verdict" in debate_list.row("report").badges

@@ -74,7 +74,7 @@ def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> N
 
     sent = [send(reviewer, page, {"action": "file", **ANSWERS}) for _ in range(2)]
     assert [answer.status_code for answer in sent] == [303, 303], "a form that is sent twice is filed once"
-    assert "Your ballot is filed" in reviewer.text(page)
+    assert "You have handed in your ballot" in reviewer.text(page)
     (ballot,) = gather_ballots("debate-report.ballots", read_journal(JOURNAL).entries).counted
     assert (ballot.reviewer, ballot.before, ballot.after, ballot.seen) == ("ada", "undecided", "a", False)
     assert ballot.final.winner == "a" and not Path("debate-report.ballots/ada.draft.yaml").exists()
@@ -156,7 +156,7 @@ def test_a_form_that_comes_back_tells_no_guess_from_another(
     assert "Your ballot, hunter2hunter" in reviewer.text(named) and "[key]" not in reviewer.get(named).text
     for _ in range(2):
         assert send(reviewer, named, {"action": "file", **ANSWERS}).headers["location"] == named
-        assert "Your ballot is filed, hunter2hunter" in reviewer.text(named)
+        assert "You have handed in your ballot, hunter2hunter" in reviewer.text(named)
     again = send(reviewer, link, {**begin, "reviewer": "hunter2hunter"})
     assert again.status_code == 422 and "There is a review by hunter2hunter already" in again.text
     other = begun(reviewer, link, "hunter2hunter!")
@@ -259,7 +259,7 @@ def test_every_format_can_be_reviewed(here: Path, monkeypatch: pytest.MonkeyPatc
         while (answer := send(dashboard, page, answers)).status_code == 422 and len(answers) < 30:
             answers |= filled_in(answer.text)
         assert answer.status_code == 303, plain(answer.text)[-1500:]
-        assert "Your ballot is filed" in dashboard.text(page)
+        assert "You have handed in your ballot" in dashboard.text(page)
 
 
 def filled_in(page: str) -> dict[str, str]:

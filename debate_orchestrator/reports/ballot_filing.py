@@ -29,7 +29,7 @@ from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_li
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact_all
 
-WAS_READ_FIELD = "read"
+WAS_READ_KEY = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it is final."""
 MAX_BY_LINK = 300
 """Reviews that may be begun by the review link of `debate serve`. All of their ballots are read, so this is far below

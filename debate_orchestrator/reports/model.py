@@ -186,10 +186,9 @@ class ReportModel(Part):
 
     @property
     def filler_headline(self) -> str:
-        """The headline of a debate that is filler: why it has no recommendation, or without a brief no decision."""
+        """The headline of a debate that is filler: why it has no decision."""
         in_whole = self.run.rehearsed and not self.run.rehearsed_in_part
-        what = "decision" if self.shown_decision_brief is None else "recommendation"
-        return f"No {what}: {'this is a rehearsal' if in_whole else self.why_nothing_decided}."
+        return f"No decision: {'this is a rehearsal' if in_whole else self.why_nothing_decided}."
 
     @property
     def mirrored_note(self) -> str:

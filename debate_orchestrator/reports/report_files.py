@@ -255,7 +255,7 @@ _TEXTS: dict[ReportState, str] = {
     "no checksum": "has no checksum that can be read, so nothing shows that it says what the journal says.",
     "contradicts": "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
     "and given a new checksum, or reviewers' ballots that it includes were taken away.",
-    "ballots changed": "does not tell of the reviewers' ballots beside the journal now: they were filed or changed "
+    "ballots changed": "does not tell of the reviewers' ballots beside the journal now: they were handed in or changed "
     "since, or it was changed and given a new checksum.",
     "other version": "names this journal, and its checksum fits. It also names version {version}, and this is "
     f"{__version__}, which renders the journal differently. Only that version can tell whether it says what the "

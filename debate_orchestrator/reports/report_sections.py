@@ -232,11 +232,11 @@ def _behind(report: ReportModel, brief: DecisionBriefReport) -> Iterator[Subsect
         id = "" if problems else "h-findings"
         yield Subsection("What the check of the brief found", sentences=[phrase(outcome)], id=id)
         yield Subsection(items=[*map(as_written, brief.found_by_check)])
-    marks = [_mark(report, reason) for reason in brief.why]
-    yield Subsection("What the debate made of each reason", items=marks, is_numbered=True)
+    lines = [_reason_line(report, reason) for reason in brief.why]
+    yield Subsection("What the debate made of each reason", items=lines, is_numbered=True)
 
 
-def _mark(report: ReportModel, reason: ReasonReport) -> Phrase:
+def _reason_line(report: ReportModel, reason: ReasonReport) -> Phrase:
     name = phrase(quotation(reason.heading), ": ") if reason.heading else ()
     turns = phrase(" (", turn_links(reason.turns, report.turn_places), ")") if reason.turns else ()
     return phrase(name, decision_brief.mark_text(reason, report.dissent or ()), turns, ".")

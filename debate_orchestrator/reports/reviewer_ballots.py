@@ -423,7 +423,7 @@ def checked_ballot(value: Mapping[str, Any], where: str, form: ReviewForm, entri
             f"{where}: journal: this is a ballot on another journal or an earlier state of this one, whose digest is "
             f"{entries[-1].hash[:16]}..."
         )
-        problems.append(with_hint(problem, "`debate ballot JOURNAL --form`, and cast it again"))
+        problems.append(with_hint(problem, "`debate ballot JOURNAL --form`, and hand it in again"))
     if problems:
         raise BadFile(problems)
     return form.ballot(value)

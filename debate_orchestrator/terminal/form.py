@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.forms import (
     with_defaults,
 )
 from debate_orchestrator.prompting.person_turns import ballot_remarks
-from debate_orchestrator.reports.ballot_filing import WAS_READ_FIELD
+from debate_orchestrator.reports.ballot_filing import WAS_READ_KEY
 from debate_orchestrator.reports.reviewer_ballots import (
     ReviewerBallot,
     ReviewForm,
@@ -266,10 +266,10 @@ class ReviewBallotForm(Form):
         """`show` shows the debate; `save` saves a draft after every answer."""
         self.texts, self.form = texts, form
         self._show, self._head = show, {name: ballot[name] for name in _HEAD_FIELDS if name in ballot}
-        self._was_read = ballot.get(WAS_READ_FIELD) is True
+        self._was_read = ballot.get(WAS_READ_KEY) is True
         self._full_shape = form.parts(*_FIRST_PART, *_SECOND_PART)
         writer = DraftWriter[Mapping[FieldPath, str]](
-            lambda answers: save(self.ballot() | ({WAS_READ_FIELD: True} if self._was_read else {}))
+            lambda answers: save(self.ballot() | ({WAS_READ_KEY: True} if self._was_read else {}))
         )
         super().__init__(
             asker,
@@ -298,7 +298,7 @@ class ReviewBallotForm(Form):
 
     async def _read_debate(self) -> bool:
         """Shows the debate; the vote before is final from then on. Returns False if the question before is wanted."""
-        wording = self.texts.questions[WAS_READ_FIELD]
+        wording = self.texts.questions[WAS_READ_KEY]
         question = Question(
             wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), can_go_back=True
         )

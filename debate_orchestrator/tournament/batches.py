@@ -80,7 +80,7 @@ class Batches:
         self, unlimited: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
     ) -> dict[str, Provider]:
         """The providers of a debate; those that take batches are replaced. `limited`, which keep rate limits, make the
-        calls that are made alone; `unlimited` put calls into batches."""
+        calls that are made alone; those of `unlimited` make the bodies of calls in batches."""
         providers = dict(limited)
         for seat, provider in unlimited.items():
             if registry.takes_batches(provider.name):
@@ -290,9 +290,9 @@ async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
 class BatchedProvider(Provider):
     """A provider of one debate whose calls go into batches: all but searches, and turns of which a call failed."""
 
-    def __init__(self, limited: Provider, unlimited: BatchApi, current: CurrentState, batches: Batches):
+    def __init__(self, limited: Provider, batch_api: BatchApi, current: CurrentState, batches: Batches):
         self.name, self.caches = limited.name, limited.caches and not batches.creates_batches
-        self._limited, self._unlimited, self._current, self._batches = limited, unlimited, current, batches
+        self._limited, self._batch_api, self._current, self._batches = limited, batch_api, current, batches
         self._stop = asyncio.Event()
 
     def _id(self, brief: Brief) -> str:
@@ -332,7 +332,7 @@ class BatchedProvider(Provider):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         if not self.in_batch(brief):
             return await self._limited.reply(brief, on_text)
-        body = self._unlimited.batch_body(brief)
+        body = self._batch_api.batch_body(brief)
         code = brief.code.text if brief.code else None
         reply = await self._batches.reply(self._id(brief), self.name, body, self._stop, code)
         on_text(reply.text)

@@ -99,7 +99,7 @@ def shown_name(spec: str, names: Mapping[str, str]) -> str:
     return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
 
-def listed(journals: Sequence[str]) -> str:
-    """Journals in one note, of which there may be many."""
-    more = f" and {len(journals) - _MAX_LISTED:,} more" if len(journals) > _MAX_LISTED else ""
-    return ", ".join(journals[:_MAX_LISTED]) + more
+def listed(items: Sequence[str]) -> str:
+    """What one note names, of which there may be many."""
+    more = f" and {len(items) - _MAX_LISTED:,} more" if len(items) > _MAX_LISTED else ""
+    return ", ".join(items[:_MAX_LISTED]) + more

@@ -117,7 +117,7 @@ class _Review:
         if self.is_filed():
             return self.page("filed")
         draft = self._draft()
-        return self._reading(draft, {}, []) if draft.get(ballot_filing.WAS_READ_FIELD) else self.page("before")
+        return self._reading(draft, {}, []) if draft.get(ballot_filing.WAS_READ_KEY) else self.page("before")
 
     def _draft(self) -> dict[str, Any]:
         return ballot_filing.read_draft(self._reviewed.folder, self._name, self._reviewed.head) if self._name else {}
@@ -139,7 +139,7 @@ class _Review:
             raise BadFile(problems)
         name = normalized_name(reviewer)
         if not ballot_filing.begin_review(
-            reviewed.folder, ballot | {"reviewer": name, ballot_filing.WAS_READ_FIELD: True}
+            reviewed.folder, ballot | {"reviewer": name, ballot_filing.WAS_READ_KEY: True}
         ):
             raise BadFile(
                 f"There is a review by {name} already. If it is yours, open the address that you got when you "
@@ -153,14 +153,14 @@ class _Review:
         reviewed, draft = self._reviewed, self._draft()
         if self.is_filed():  # the form was sent twice
             return go_to(self._own_address(self._name))
-        if not draft.get(ballot_filing.WAS_READ_FIELD):
+        if not draft.get(ballot_filing.WAS_READ_KEY):
             return self.page("before", problems=["Begin with the vote before reading."])
         answers = forms.form_value(
             reviewed.form.parts(*_BALLOT_PARTS), reviewed.form.shape_context, form_fields.typed_answers(form_data)
         )
         if answers is None:
             return self._reading(draft, form_data, ["Some of it is missing: see below."])
-        ballot = {key: value for key, value in draft.items() if key != ballot_filing.WAS_READ_FIELD} | answers
+        ballot = {key: value for key, value in draft.items() if key != ballot_filing.WAS_READ_KEY} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
@@ -189,7 +189,7 @@ class _Review:
             problems=problems,
             seen=bool(draft.get("seen")),
             parts=[(heading, self._articles(turns)) for heading, turns in speeches_for_review(report)],
-            files=[(name, html.speech(text), note) for name, text, note in judges_files(report)],
+            files=[(name, html.framed_text(text), note) for name, text, note in judges_files(report)],
             criteria=form.criteria_shown,
             questions=form_fields.questions(
                 form.parts(*_BALLOT_PARTS),

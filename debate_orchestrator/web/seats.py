@@ -231,7 +231,7 @@ def _material(awaited_turn: AwaitedTurn) -> Iterator[tuple[str, str]]:
     for document in person_turns.documents(awaited_turn.debate, awaited_turn.brief):
         if document.kind == person_turns.MATERIAL:
             name, _, text = document.body.partition("\n")
-            yield f"{document.heading}: {quoted(name.removeprefix('Name: '))}", html.speech(text)
+            yield f"{document.heading}: {quoted(name.removeprefix('Name: '))}", html.framed_text(text)
 
 
 def _task(awaited_turn: AwaitedTurn) -> str:

@@ -203,7 +203,7 @@ def test_the_first_screen_is_one_screen(page: Any, tmp_path: Path) -> None:
     do."""
     ends = "all => all.map(one => one.getBoundingClientRect().bottom)"
     for name, width, height, parts in (
-        ("panel of three", 1440, 900, "h1, .headline, .strip, .brief, .brief > div, .weak"),
+        ("panel of three", 1440, 900, "h1, .headline, .score-bar, .brief, .brief > div, .weak"),
         ("postgres-queue", 1440, 900, "h1, .headline, .sure, .check, .cases tr:nth-child(-n + 2)"),
         ("postgres-queue", 1920, 1080, "h1, .headline, .sure, .check, .cases, .next, .next li"),
     ):
