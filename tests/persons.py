@@ -118,7 +118,7 @@ def future_of(found: FoundModels) -> Future[FoundModels]:
 
 
 def no_check(state: SetupState) -> DebateFiles:
-    return DebateFiles.of_output(state.answers["output"])
+    return DebateFiles.made_for(state.answers["output"])
 
 
 def run_setup(

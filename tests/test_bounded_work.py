@@ -58,7 +58,7 @@ MARKUP = ("![", "[a](", "- a\n", "a|b\n-|-\n", "\\")
 GROWS: dict[Callable[[str], object], tuple[str, ...]] = {
     safe_markdown.quote_speech: MARKUP,
     safe_markdown.inline_markdown: MARKUP,
-    writer.framed_text: MARKUP,
+    writer.text_of_others: MARKUP,
     writer.line: MARKUP,
     stream: (" ", "%", "\\", "&", "\\_", "a%41&amp;"),
     filter_reasoning: ("<",),
@@ -165,7 +165,7 @@ TRIED: dict[str, Callable[[str], object]] = {
     ),
     "markdown": safe_markdown.quote_speech,
     "line": safe_markdown.inline_markdown,
-    "page": writer.framed_text,
+    "page": writer.text_of_others,
     "transcript": lambda text: transcript_file.parse(f"# T\n\n### Ann (Pro)\n\n{text}\n\n### Bo (Con)\n\ny", "x"),
     "json": lambda text: transcript_file.parse(json.dumps([{"speaker": text, "side": text, "text": text}]), "x"),
 }

@@ -39,7 +39,7 @@ from debate_orchestrator.engine.budget import (
     cost_before_call,
     estimate_debate,
     expected_tokens,
-    unpriced_seats,
+    price_problems,
 )
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
@@ -147,9 +147,9 @@ def test_an_unknown_price_has_no_place_under_a_cap() -> None:
     with pytest.raises(Paused, match="command:cat, whose price is unknown"):
         Budget(CurrentState(debate)).check(FIRST, "command:cat", asked)
     assert Budget(CurrentState(capped(None)[0])).check(FIRST, "command:cat", asked) is None
-    (said,) = unpriced_seats(cast("command:cat", "command:cat", "anthropic:who", OPUS, "host", "rehearse:command:x"))
+    (said,) = price_problems(cast("command:cat", "command:cat", "anthropic:who", OPUS, "host", "rehearse:command:x"))
     assert "command:cat, anthropic:who, whose" in said
-    assert unpriced_seats({"a": ("host",), "judge": (OPUS, "ollama:m")}) == []
+    assert price_problems({"a": ("host",), "judge": (OPUS, "ollama:m")}) == []
 
 
 def test_a_fund_holds_over_several_debates() -> None:

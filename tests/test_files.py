@@ -297,7 +297,7 @@ def test_files_are_named_after_the_report(here: Path, output: str, stem: str) ->
     if output.startswith(".."):
         (here / "here").mkdir()
         os.chdir(here / "here")
-    report, journal, *others = DebateFiles.of_output(output)
+    report, journal, *others = DebateFiles.made_for(output)
     assert (report, journal) == (f"{stem}.md", f"{stem}.journal.jsonl")
     assert others == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts", f"{stem}.html"]
 
@@ -305,7 +305,7 @@ def test_files_are_named_after_the_report(here: Path, output: str, stem: str) ->
 @pytest.mark.parametrize("output", ["new/folder/report.md", "new/folder/", "new/folder"])
 def test_folders_are_made(here: Path, output: str) -> None:
     """Folders on the way are made, and nothing is written in them."""
-    DebateFiles.of_output(output)
+    DebateFiles.made_for(output)
     assert (here / "new/folder").is_dir()
     assert not list((here / "new/folder").iterdir())
 
@@ -314,7 +314,7 @@ def test_folders_are_made(here: Path, output: str) -> None:
 def test_only_markdown_is_a_report(here: Path, output: str) -> None:
     """An output with another suffix is refused, and nothing is made."""
     with pytest.raises(BadFile, match=r"ends in \.md, or a folder"):
-        DebateFiles.of_output(output)
+        DebateFiles.made_for(output)
     assert not list(here.iterdir())
 
 
@@ -324,7 +324,7 @@ def test_what_can_not_be_written(here: Path, output: str) -> None:
     (here / "file").write_text("x")
     (here / "taken/debate-report.md").mkdir(parents=True)
     with pytest.raises(BadFile, match=r"^output: ") as refused:
-        DebateFiles.of_output(output)
+        DebateFiles.made_for(output)
     assert output[:50] in refused.value.problems[0]
 
 

@@ -15,7 +15,7 @@ from small_tournaments import row, write_rows
 from web_visitor import visiting
 
 from debate_orchestrator.reports import ballot_filing
-from debate_orchestrator.storage.files import encoded, write_atomic, write_new
+from debate_orchestrator.storage.files import redacted_bytes, write_atomic, write_new
 from debate_orchestrator.tournament.spec_file import parse_spec
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.data import read_mapping
@@ -113,7 +113,7 @@ def test_files_stay_what_they_are(here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert Path("a.jsonl").read_text(encoding="utf-8") == '{"a": "[key]"}\n{"b": 2}\n'
     assert Path("a.yaml").read_text(encoding="utf-8").startswith("# By [key].\n")
     assert read_mapping("a.yaml") == {"topic": "[key]", "rounds": 2, "[key]": "yes"}
-    ours = encoded("a.txt", KEY)
+    ours = redacted_bytes("a.txt", KEY)
     assert write_atomic("a.txt", KEY) is None
     assert write_atomic("a.txt", f"other {KEY}", is_ours=ours.__eq__) is None
 

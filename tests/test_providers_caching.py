@@ -14,7 +14,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.budget import estimate_debate, unpriced_seats
+from debate_orchestrator.engine.budget import estimate_debate, price_problems
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (
     CachePlan,
@@ -153,7 +153,7 @@ def test_what_may_be_billed_is_not_free(
             patch.setenv(name, value)
         cast = {"a": (spec,), "b": ("host",), "judge": ("host",)}
         assert not pricing.is_free(spec) and pricing.cost(spec, Usage(uncached_input=10)) is None
-        assert unpriced_seats({"a": (spec,)})
+        assert price_problems({"a": (spec,)})
         assert estimate_debate(opened_event(cast=cast)).unpriced_specs == (spec,)
 
 

@@ -19,7 +19,7 @@ from hostile import sending
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Usage
-from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.budget import price_problems
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import cast_providers, discovery, pricing, registry
 from debate_orchestrator.providers.cast_providers import cast_problems
@@ -98,8 +98,8 @@ def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:
 
     assert (reply.text, reply.usage) == ("Because.", Usage(uncached_input=3_000, output=500))
     assert reply.cost == pytest.approx(0.004)
-    assert unpriced_seats({"a": ("toy:small",)}) == []
-    assert len(unpriced_seats({"a": ("toy:large",)})) == 1
+    assert price_problems({"a": ("toy:small",)}) == []
+    assert len(price_problems({"a": ("toy:large",)})) == 1
     assert model_spec.vendor("toy:small") == "toy"
 
 

@@ -216,7 +216,7 @@ def runs(text: str) -> list[str]:
 
 def block(text: str) -> str:
     """A speech as it is on a page, within the block that has a bar beside it."""
-    return without_bar(str(writer.framed_text(text)))
+    return without_bar(str(writer.text_of_others(text)))
 
 
 def without_bar(made: str) -> str:

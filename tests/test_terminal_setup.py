@@ -171,7 +171,7 @@ class TestMore:
         def check(state: SetupState) -> DebateFiles:
             if state.answers["rounds"] == 3:
                 raise BadSettings(["one complaint", "another"])
-            return DebateFiles.of_output(state.answers["output"])
+            return DebateFiles.made_for(state.answers["output"])
 
         held = run_setup(script=Script(*SETUP, "yes", "", "rounds", "2", "yes"), check=check)
 

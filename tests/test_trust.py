@@ -315,7 +315,7 @@ def test_a_place_that_can_not_be_reported(here: Path, tmp_path_factory: pytest.T
 
     assert kinds(output=output) == [("output", "output")]
     with pytest.raises(BadFile, match="File name too long"):
-        DebateFiles.of_output(output)
+        DebateFiles.made_for(output)
 
 
 @pytest.mark.parametrize(

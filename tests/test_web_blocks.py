@@ -49,7 +49,7 @@ def test_blocks_are_sent_once_and_stand_on_the_page() -> None:
         assert len(shown) == len(set(shown)) and bool(state.ended_after) == ended_early
         if ended_early:
             (banner,) = (html for html in shown if "ROUND 2" in html)
-            (gone,) = (data for kind, data in sent if kind == "gone")
+            (gone,) = (data for kind, data in sent if kind == "removed")
             assert "ROUND 2" not in live.html() and f'id="{gone}"' in banner
 
 
@@ -159,7 +159,7 @@ def test_a_brief_and_a_ballot_read_as_in_the_report() -> None:
         live.update(state)
     page = blocks.render_all(state)
     assert live.html() == page
-    assert [data for kind, data in sent_events(viewer) if kind == "gone"] == ["turn-final.brief.rapporteur"]
+    assert [data for kind, data in sent_events(viewer) if kind == "removed"] == ["turn-final.brief.rapporteur"]
     assert '<abbr title="Question 2?">I2</abbr> Researcher B, ' in page and "Convergence" not in page
     assert page.count("<details>") == 1
     first, _, last = page.partition("</details>")

@@ -27,7 +27,7 @@ from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.util import resources
 from debate_orchestrator.web import tournaments
 from debate_orchestrator.web.dashboard import create_app
-from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
+from debate_orchestrator.web.tournaments import Filters, chosen_debates, model_debates, standings
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -131,7 +131,7 @@ def test_filters_choose_debates(dashboard: Visitor) -> None:
     a debate that its panel left without a decision."""
     for filters, expected in CHOSEN:
         chosen = chosen_debates(read_rows("t"), filters)
-        found = standings(chosen, games(chosen, filters))
+        found = standings(chosen, model_debates(chosen, filters))
         assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected, filters
     rows = read_rows("t")
     undecided = Rows([debate.model_copy(update={"winner": None}) for debate in rows.debates], rows.ballots)

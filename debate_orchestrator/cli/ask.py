@@ -90,7 +90,7 @@ def _check_opening(result: AskResult) -> None:
     """Raises what `debate open` would, so that `ready` is true. Not before consent, since files may be read for it."""
     answers = {**result.answers, "origins": result.origins}
     settings = make_settings(answers, format_check.load(format_of(answers)), REPORT)
-    start.check_settings(settings, DebateFiles.of_output(settings.output))
+    start.check_settings(settings, DebateFiles.made_for(settings.output))
 
 
 def _as_json(

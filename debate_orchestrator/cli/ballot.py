@@ -149,7 +149,7 @@ def _ask(arguments: argparse.Namespace, reviewed: ReviewedDebate) -> int:
     def save(fields: dict[str, Any]) -> None:
         nonlocal draft
         if not draft:
-            ballot_filing.must_begin(reviewed.folder, fields)
+            ballot_filing.begin_own_draft(reviewed.folder, fields)
         draft = ballot_filing.save_draft(reviewed.folder, fields)
 
     async def ask() -> dict[str, Any]:

@@ -76,6 +76,7 @@ def _next(
 def _remaking(journal: str, files: DebateFiles, verifications: Sequence[Verification]) -> str:
     """The commands that make reports again: one for those that every debate has, and one for each other of it."""
     verb, own = command("report", journal), {files.report, files.html_report}
+    # "another" is of another journal, or of more lines than this one has.
     again = [report.path for report in verifications if report.state not in ("unchanged", "another", "no checksum")]
     others = [f"`{verb} --to {shell_word(path)}`" for path in again if path not in own]
     needs_own = not others or any(report.path in own and report.state != "unchanged" for report in verifications)

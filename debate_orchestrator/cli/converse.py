@@ -59,7 +59,7 @@ def _converse(arguments: argparse.Namespace) -> int:
 
     def check(state: SetupState) -> DebateFiles:
         settings = conversation.settings()
-        files = DebateFiles.of_output(settings.output)
+        files = DebateFiles.made_for(settings.output)
         if conversation.is_rehearsal:
             settings = as_rehearsal(settings, people=at_terminal(sys.stderr))
             files = unused_files(files.with_suffix(REHEARSED))
@@ -93,7 +93,7 @@ def _converse(arguments: argparse.Namespace) -> int:
 def _run_debate(conversation: SetupConversation, settings: Settings, permissions: Permissions) -> int:
     setup_file, rehearse = conversation.setup_file, conversation.is_rehearsal
     state = _real_answers(conversation.state) if rehearse else conversation.state
-    path = setup_file.move_to_report(state, DebateFiles.of_output(settings.output).report)
+    path = setup_file.move_to_report(state, DebateFiles.made_for(settings.output).report)
     consent.remember_answers(path, conversation.approved_answers(), conversation.calls())
     run_again, cost_line = command("run --answers", path), conversation.cost_line()
     uses = "." if rehearse else f": `{run_again}` uses them again."

@@ -16,7 +16,7 @@ from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import shell_word
 
 _CONDITION = re.compile(r"\b(?:only|unless)\b")
-"""A word of an order that says when a stage takes place; of one turn the rest says nothing."""
+"""A word of `how` that says when a stage takes place; of one turn the rest of it says nothing."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
     rounds, strictness = format.round_limits.default, list(format.rubric.strictness)[-1]
     stages = loader.stage_list(format, rounds, strictness, _setting_flag)
     if arguments.json:
-        stage_data = [{"section": section, "order": order, "turns": turns} for section, order, turns in stages]
+        stage_data = [{"section": section, "how": how, "turns": turns} for section, how, turns in stages]
         print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "stages": stage_data})
         return 0
     print_result(f"{format.title} ({format.name})", format.about, "")
@@ -99,11 +99,11 @@ def _setting_flag(setting: str, value: bool) -> str:
 
 def _print_stages(stages: list[tuple[str, str, list[str]]]) -> None:
     previous_section = ""
-    for section, order, turns in stages:
+    for section, how, turns in stages:
         if section != previous_section:
             previous_section = section
             print_result(section)
-        print_result(f"  {', '.join(turns):44} {order if len(turns) > 1 or _CONDITION.search(order) else ''}".rstrip())
+        print_result(f"  {', '.join(turns):44} {how if len(turns) > 1 or _CONDITION.search(how) else ''}".rstrip())
 
 
 def _rules(format: Format) -> Iterator[str]:

@@ -124,7 +124,7 @@ def print_status(*lines: str, always_wrap: bool = False) -> None:
 
 
 def next_step(text: str) -> None:
-    """Prints the closing line of a verb, on stderr: what to do next, as a command in backticks or a short sentence."""
+    """Prints the last line of a verb, on stderr: what to do next, as a command in backticks or a short sentence."""
     print_status(f"Next: {text}")
 
 

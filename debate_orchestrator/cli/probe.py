@@ -22,7 +22,7 @@ from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.reports.probe_scorecard import NO_BALLOT, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage import running_elsewhere
-from debate_orchestrator.storage.files import encoded, write_listed
+from debate_orchestrator.storage.files import redacted_bytes, write_listed
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines, model_spec
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     judges, repeats, max_cost = _check_arguments(arguments)
     if not arguments.output and is_link(FOLDER):
         raise BadFile(f"{FOLDER} is a symbolic link. Remove it, or name another folder with --output.")
-    report = DebateFiles.of_output(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
+    report = DebateFiles.made_for(os.path.join(arguments.output or FOLDER, "scorecard.md")).report
     folder = os.path.dirname(report) or "."
     problem, hint = f"Another `debate probe` runs in {name_of(folder)}.", "wait for it, or name another --output"
     with running_elsewhere.lock_folder(folder, problem, hint):  # two would each spend the whole cap
@@ -83,7 +83,7 @@ def _probe(run: ProbeRun, report: str, arguments: argparse.Namespace) -> int:
     data = json.dumps({"schema": 1, **card}, indent=1) + "\n"
     texts = {"scorecard.md": markdown(card), "scorecard.json": data}
     for note in write_listed(
-        os.path.dirname(report) or ".", {name: encoded(name, text) for name, text in texts.items()}
+        os.path.dirname(report) or ".", {name: redacted_bytes(name, text) for name, text in texts.items()}
     ):
         print_status(note)
     if failures:
@@ -139,7 +139,7 @@ def _check_arguments(arguments: argparse.Namespace) -> tuple[list[str], int, flo
         max_cost = None if arguments.max_cost is None else read_max_cost(arguments.max_cost)
     except BadSettings as error:
         problems += error.problems
-    if problems := problems + (budget.unpriced_seats(cast) if max_cost else []):
+    if problems := problems + (budget.price_problems(cast) if max_cost else []):
         raise BadSettings(problems)
     return judges, int(times), max_cost
 

@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Event, Reassigned
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.budget import price_problems
 from debate_orchestrator.engine.debate import limit_changes, reopening
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.setup.answers import cast_of
@@ -67,7 +67,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         people = at_terminal(sys.stderr)
         problems += [*start.people_problems(cast_left, people), *events_problems(cast_left, arguments)]
     limits = flags.checked_settings(arguments, debate.format, "max_cost", "retry_for")
-    problems += unpriced_seats(cast) if limits.get("max_cost", debate.max_cost) is not None else []
+    problems += price_problems(cast) if limits.get("max_cost", debate.max_cost) is not None else []
     if problems:
         raise BadSettings(problems)
     changes = [*reopening(debate), *limit_changes(debate, limits)]

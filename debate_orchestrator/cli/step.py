@@ -17,7 +17,7 @@ from debate_orchestrator.cli.piped import PipedInput
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.budget import price_problems
 from debate_orchestrator.engine.debate import (
     ChangeEvents,
     DebateSession,
@@ -146,7 +146,7 @@ def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
         raise_command = f"{command('resume', arguments.journal)} --max-cost {arguments.max_cost}"
         hint = f"the user can raise it with `{raise_command}`"
         raise BadSettings("`debate step` can lower the cap on costs, not raise it.", hint=hint)
-    if limits and max_cost is not None and (problems := unpriced_seats(debate.cast)):
+    if limits and max_cost is not None and (problems := price_problems(debate.cast)):
         raise BadSettings(problems)
     changes = limit_changes(debate, limits)
     if arguments.issues:

@@ -1,9 +1,9 @@
 """Could a name, label, tag or letter of a side also be a word for something that is debated?
 
 Where it could, a mirrored debate keeps all names and swaps the order alone: no words around a name tell surely whether
-it means the side that speaks or what it speaks of. And a ballot in which any word but a key, a position or a
-sure name means a side is asked for again. So this looks for much more than is swapped. A wrong yes costs little: judges
-then read the same names twice, or write `a`.
+it means the side that speaks or what it speaks of. And a ballot that means a side by any word but a key, a position or
+a name that can mean nothing else is asked for again. So this looks for much more than is swapped. A wrong yes costs
+little: judges then read the same names twice, or write `a`.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
 
 
 def _table_problems(reply: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each row of the table of cases that only repeats the headline, or gives it another number."""
+    """A sentence for each row of the table of cases that only repeats the recommendation, or has another percentage."""
     *cases, last = reply.get("by_case") or ({"if": ""},)
     if any(_repeats_recommendation(case) for case in cases):
         yield f'by_case: the row "{OTHERWISE}" is the recommendation itself; leave it out.'

@@ -37,7 +37,7 @@ class ReservedField(NamedTuple):
     """Whether a number must be a whole one."""
     items: Literal["texts", "objects", ""] = ""
     """The kind of a list's items; any if empty."""
-    reads: Literal["whole names", "who won", ""] = ""
+    side_reading: Literal["whole names", "who won", ""] = ""
     """How a side is read in a choice: by its key or its whole name alone, or also by words such as `A won`; if empty,
     by any word for it."""
     fields: Mapping[str, ReservedField] = {}
@@ -52,7 +52,7 @@ _CLAIM_TEXT = ReservedField("text", may_be_left_out=True)
 
 JUDGE_FIELDS: Mapping[str, ReservedField] = {
     "scores": ReservedField("scores"),
-    "winner": ReservedField("choice", options=(_SIDES, *NEITHER_SIDE), reads="who won"),
+    "winner": ReservedField("choice", options=(_SIDES, *NEITHER_SIDE), side_reading="who won"),
     "label": ReservedField("choice", nullable=True, may_be_left_out=True),
     "score": ReservedField("number", nullable=True, may_be_left_out=True),
     "probability": ReservedField("number", nullable=True, may_be_left_out=True),
@@ -66,7 +66,9 @@ JUDGE_FIELDS: Mapping[str, ReservedField] = {
         },
     ),
     "feedback": ReservedField("text", may_be_left_out=True, per_side=True),
-    "conceded": ReservedField("choice", nullable=True, may_be_left_out=True, options=(_SIDES,), reads="whole names"),
+    "conceded": ReservedField(
+        "choice", nullable=True, may_be_left_out=True, options=(_SIDES,), side_reading="whole names"
+    ),
     NO_NEW_GROUND: ReservedField("boolean", nullable=True, may_be_left_out=True),
     "strength": ReservedField("choice", nullable=True, may_be_left_out=True),
     "rows": ReservedField(

@@ -97,7 +97,7 @@ def _public(debate: DebateState, text: str) -> PublicText:
     return PublicText(text) if earlier and earlier.speeches_as_heard else public_text(text, debate.format.private_tag)
 
 
-def without_leading_pairs(debate: DebateState, fields: Any) -> Any:
+def without_private_at_start(debate: DebateState, fields: Any) -> Any:
     """A structured reply without pairs of private tags at the start of its texts; what a side cites stays."""
 
     def without_pair(leaf: Any) -> Any:

@@ -275,7 +275,7 @@ _RAISE_CAP = "Raise it with `debate resume JOURNAL --max-cost USD` (none for no 
 RUN_AGAIN_HINT = "Run it again with a higher cap: replies that are saved are not paid for twice."
 
 
-def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
+def price_problems(cast: Mapping[str, Iterable[str]]) -> list[str]:
     """A problem if a cap can't be kept with this cast, because the price of a model in it is unknown."""
     specs = dict.fromkeys(spec for seat in cast.values() for spec in seat)
     unknown = [spec for spec in specs if model_spec.makes_calls(spec) and pricing.cost(spec, Usage()) is None]

@@ -14,7 +14,7 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudge_module
-from debate_orchestrator.engine.budget import estimate_debate, unpriced_seats
+from debate_orchestrator.engine.budget import estimate_debate, price_problems
 from debate_orchestrator.engine.debate import (
     DebateSession,
     OnJournal,
@@ -111,7 +111,7 @@ async def resume(
 
     def changes(debate: DebateState) -> list[Event]:
         judging_settings(limits, debate.format, 1)
-        if max_cost is not None and (problems := unpriced_seats(debate.cast)):
+        if max_cost is not None and (problems := price_problems(debate.cast)):
             raise BadSettings(problems)
         return [*reopening(debate), *limit_changes(debate, limits)]
 
@@ -259,7 +259,7 @@ async def create(
 ) -> DebateSession:
     """The new debate of `open_debate`, before its journal is closed. Once `stop` is set, no further call is made to
     derive positions, and the one under way is awaited."""
-    files = DebateFiles.of_output(settings.output)
+    files = DebateFiles.made_for(settings.output)
     if rehearse:
         settings, files = start.as_rehearsal(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, people=people)

@@ -34,7 +34,7 @@ from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.core.winner import deciding_verdict, turn_takers_by_seat, why_nothing_decided
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.budget import price_problems
 from debate_orchestrator.engine.start import new_opened, with_mirror_form
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
@@ -114,9 +114,9 @@ def checked_for_start(
     if has_placeholders(opened.settings.positions) and not all(map(model_spec.is_stand_in, opened.cast[JUDGE])):
         problem = f"{rejudging.path}: its positions are a rehearsal's placeholders, so there is nothing to judge."
         raise BadSettings(problem, hint="the journal of the debate itself")
-    if call_settings.get("max_cost") is not None and (problems := unpriced_seats({JUDGE: opened.cast[JUDGE]})):
+    if call_settings.get("max_cost") is not None and (problems := price_problems({JUDGE: opened.cast[JUDGE]})):
         raise BadSettings(problems)
-    files = DebateFiles.of_output(output or output_path(rejudging.path))
+    files = DebateFiles.made_for(output or output_path(rejudging.path))
     files.must_be_new()
     require_consent(risks.of_rejudging([entry.event for entry in rejudging.entries], "" if output else files.report))
     opened = opened.with_settings(output=os.path.basename(files.report), **call_settings)

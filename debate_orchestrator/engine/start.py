@@ -79,7 +79,7 @@ def real_debate_problems(settings: Settings, *, people: bool, permissions: Permi
     cast = {seat: tuple(specs) for seat, specs in model_spec.unrehearsed_cast(settings.cast).items()}
     problems = cast_providers.cast_problems(cast) + people_problems(cast, people)
     problems += cast_providers.unencrypted_problems(cast, permissions)
-    problems += budget.unpriced_seats(cast) if settings.max_cost is not None else []
+    problems += budget.price_problems(cast) if settings.max_cost is not None else []
     try:
         _must_be_new(DebateFiles.named_by(settings.output))
     except DebateError as error:
@@ -105,7 +105,7 @@ def check_settings(
     `more_problems`, which the caller found; BadFile or BadJournal if a file is there already or a recording can't be
     read. The output's folder is made if nothing else is wrong."""
     problems = [*call_problems(settings.cast, people=people, permissions=permissions), *more_problems]
-    problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
+    problems += budget.price_problems(settings.cast) if settings.max_cost is not None else []
     if has_placeholders(settings.positions or {}) and not model_spec.is_rehearsal(settings.cast):
         problems.append("positions: these are a rehearsal's placeholders. Try: `positions: auto`, or your own.")
     try:
@@ -115,7 +115,7 @@ def check_settings(
     if problems:
         raise BadSettings(problems)
     cast_providers.make_providers(CurrentState(fold([opened])), permissions=permissions)  # tells of a bad recording now
-    DebateFiles.of_output(files.report)
+    DebateFiles.made_for(files.report)
     _must_be_new(files)
 
 

@@ -145,7 +145,7 @@ def _initial_state(setup_file: SetupFile, has_consented: HasConsented, *, starts
         if not starts_anew:
             hint = f"continue with `{command('step', journal)}`, or begin another debate with topic=..."
             raise BadSettings(f"{name_of(path)}: the debate of these answers is open.", hint=hint)
-        move_aside(path, "opened", first="-1")
+        move_aside(path, "opened", first_ending="-1")
         state = SetupState()
     return state if state.progress.nonce else with_progress(state, nonce=secrets.token_hex(8))
 
@@ -229,7 +229,7 @@ def _take(state: SetupState, key: str, value: str | bytes, questions: SetupQuest
         return questions.with_proposal(state, next_item.name, parse_structured(key, text))
     new_state = questions.answer(state, key, str(value))
     if key == "output" and not risks.of_settings({key: new_state.answers[key]}):  # others are looked at after consent
-        DebateFiles.of_output(new_state.answers[key]).must_be_new()
+        DebateFiles.made_for(new_state.answers[key]).must_be_new()
     if key in ("context", "context_files") and (problems := context_problems(new_state.answers.get("context"))):
         raise BadSettings(problems, hint="the path of a text file, several with commas, or no")
     cast = new_state.answers.get("cast", {}) if key == RAPPORTEUR else {}

@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 from debate_orchestrator.core.phases import id_hiding_mirrored
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.setup.risks import is_outside_or_hidden
-from debate_orchestrator.storage.files import encoded, make_folder, move_aside, write_atomic
+from debate_orchestrator.storage.files import make_folder, move_aside, redacted_bytes, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
 from debate_orchestrator.util.messages import Notify, ignore
@@ -120,14 +120,14 @@ class TurnsFolder:
         if is_link(self.folder):
             return False
         try:
-            return read_regular(turn_files.brief) == encoded(turn_files.brief, brief)
+            return read_regular(turn_files.brief) == redacted_bytes(turn_files.brief, brief)
         except OSError:
             return False
 
     @staticmethod
     def _move_aside(path: str, label: str) -> str:
         try:
-            return move_aside(path, label, first="-1")
+            return move_aside(path, label, first_ending="-1")
         except OSError as error:
             raise BadFile(f"{name_of(path)} can't be moved aside ({error_text(error)}).") from None
 

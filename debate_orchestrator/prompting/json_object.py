@@ -29,7 +29,7 @@ _MAX_WORK, _WORK_OF_START, _WORK_OF_DEPTH = 2_000_000, 400, 20_000
 """Characters that are read in vain where an object is looked for; and for how many of them a place counts where none
 begins, since an error counts the lines before it, and a text that is too deep."""
 _LEFT_OUT = "text around the JSON object left out"
-_MARK = re.compile(r"\0(\d+)\0")
+_OBJECT_NUMBER = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{[^{}:]{0,200}:")
 _BRACE_OR_KEY = re.compile(r"""[{}]|["']\s*+:""")
@@ -128,8 +128,8 @@ def with_backslashes(text: str) -> tuple[str, list[str]]:
 
 def without_reasoning_around(text: str) -> str:
     """A structured reply without the private reasoning around its object. No character of it is NUL. A tag within an
-    object that is valid JSON is a word of the object, so a mark takes the object's place while the tags are read. An
-    object in private reasoning goes with it."""
+    object that is valid JSON is a word of the object, so a number between NULs takes the place of the object while the
+    tags are read. An object in private reasoning goes with it."""
     return _without_reasoning(text, None)[0]
 
 
@@ -144,7 +144,7 @@ def _without_reasoning(text: str, code: ReplyCode | None) -> tuple[str, bool]:
     public, objects = public_text(marked, is_speech=False), [text[span.start : span.stop] for span in spans]
     end = re.search(code.text, public.text, re.IGNORECASE) if code and public.has_unpaired_tag else None
     may_be_cut = end is not None and _END_OF_OBJECT.match(public.text, end.end()) is not None
-    return _MARK.sub(lambda mark: objects[int(mark[1])], public.text), may_be_cut
+    return _OBJECT_NUMBER.sub(lambda match: objects[int(match[1])], public.text), may_be_cut
 
 
 def _strict(text: str) -> tuple[Any, str]:

@@ -239,11 +239,11 @@ class _Normalizer:
             return value
         whole, sides = plain_phrase(value) or "", self.shape_context.sides
         reserved = JUDGE_FIELDS.get(where.rpartition(".")[2])
-        reads = reserved.reads if reserved else ""
-        if reads == "whole names":
+        side_reading = reserved.side_reading if reserved else ""
+        if side_reading == "whole names":
             return None if whole in self.known_short_words | self.positions else self.meanings.get(whole) or None
         bare = whole.removeprefix("the ")
-        words = _OF_WINNER.sub("", whole).removeprefix("the ") if reads == "who won" else bare
+        words = _OF_WINNER.sub("", whole).removeprefix("the ") if side_reading == "who won" else bare
         # `Yes`, `false` or `Neither` may say whether a side did so at all, or answer the question of an issue.
         others = self.positions | _BOOLEANS.keys()
         readings = {whole, phrase_with_signs(value)} | ({words} if words == bare else {words} - others)

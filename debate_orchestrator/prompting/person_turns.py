@@ -39,7 +39,7 @@ ALL_ASKED = "A form asks for all of that, field by field."
 _CONTINUED = re.compile(r"(?<=\S)\n(?![ \t]*(?:[-*] |\d+\. |# |\n|$))[ \t]*")
 """The end of a line that the next one continues."""
 _DOCUMENT = re.compile(
-    r"^<<< (?P<kind>.+?) (?P<marker>[0-9a-f]{12})(?: (?P<remark>.*))?\n(?P<body>(?:.*\n)*?)END (?P=marker) >>>$"
+    r"^<<< (?P<kind>.+?) (?P<marker>[0-9a-f]{12})(?: (?P<opening_words>.*))?\n(?P<body>(?:.*\n)*?)END (?P=marker) >>>$"
     r"(?P<notes>(?:\n(?P=marker): .*)*)",
     re.MULTILINE,
 )
@@ -155,10 +155,11 @@ def _instruction(brief: Brief, text: str, about_form: str) -> str:
 
 
 def _document(debate: DebateState, match: re.Match[str]) -> Document:
-    kind, marker, remark = match["kind"], match["marker"], match["remark"] or ""
+    kind, marker, opening_words = match["kind"], match["marker"], match["opening_words"] or ""
     body = match["body"].removesuffix("\n")
-    heading = f"{remark} ({kind})" if "." in kind else f"{_HEADINGS.get(kind, kind.capitalize())} {remark}".rstrip()
-    for turn_id in (remark, f"{remark}{MIRRORED}") if kind == _BALLOT else ():
+    is_turn = "." in kind
+    heading = f"{opening_words} ({kind})" if is_turn else f"{_HEADINGS.get(kind, kind.capitalize())} {opening_words}"
+    for turn_id in (opening_words, f"{opening_words}{MIRRORED}") if kind == _BALLOT else ():
         ballot = debate.structured_reply(turn_id)
         if ballot and sanitize.without_block_marker(json.dumps(ballot.data, ensure_ascii=False), marker) == body:
             body = transcript_entries.as_text(debate.shape(debate.turns[turn_id]) or {}, ballot.data)
@@ -166,7 +167,7 @@ def _document(debate: DebateState, match: re.Match[str]) -> Document:
     if debate.format.quotes:
         body, quotes = without_marked_tags(body, debate.format.quotes, marker)
         notes += quote_results(quotes)
-    return Document(kind, heading, body, tuple(notes))
+    return Document(kind, heading.rstrip(), body, tuple(notes))
 
 
 def length_hint(turn: Turn) -> str:

@@ -142,7 +142,7 @@ def _normalize_object(
     """The reading of a structured reply from the object that was found in it, or that is stored in a journal."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), json_object
     bare, wrapped = unwrap(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
-    public = bare if is_stored else speech_rules.without_leading_pairs(debate, bare)
+    public = bare if is_stored else speech_rules.without_private_at_start(debate, bare)
     private = ["private reasoning in the texts left out"] if public != bare else []
     reading = normalize(shape, public, shape_context, side_words(debate, mirrored=turn.mirrored))
     return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])

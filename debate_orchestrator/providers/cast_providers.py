@@ -64,7 +64,7 @@ def key_problems(
     for spec in _api_specs(cast):
         server = servers.server(spec)
         can_sign_in = may_sign_in and server.api.profile
-        if server.needs_key and not can_sign_in and servers.credentials(server.api) is None:
+        if server.needs_key and not can_sign_in and servers.credentials_source(server.api) is None:
             sign_in_hint = ", or sign in with the vendor's own tool" if server.api.profile else ""
             hint = f"set {server.key_variables[0]}{sign_in_hint}; `debate models` lists what is reachable"
             problems.append(with_hint(f"{spec} needs a key.", hint))

@@ -95,7 +95,7 @@ def variable_to_set(spec: str) -> str:
     if registry.api_of(spec) is None or servers.spec_problem(spec):
         return ""
     server = servers.server(spec)
-    return server.key_variables[0] if server.needs_key and servers.credentials(server.api) is None else ""
+    return server.key_variables[0] if server.needs_key and servers.credentials_source(server.api) is None else ""
 
 
 def default(seat: str, setting: str = "cast") -> str:
@@ -122,7 +122,7 @@ def default_as_if_keyed(seat: str) -> str:
 def _default_if_found(seat: str) -> str | None:
     """The default model for a seat; None without credentials of a provider that serves it."""
     for entry in ENTRIES.values():
-        if entry.api is not None and entry.api.default_model_name is not None and servers.credentials(entry.api):
+        if entry.api is not None and entry.api.default_model_name is not None and servers.credentials_source(entry.api):
             return f"{entry.kind}:{entry.api.default_model_name(_default_model(seat))}"
     return None
 
@@ -190,7 +190,7 @@ def _server(entry: ProviderEntry, permissions: Permissions) -> ModelSource:
 
     if api.package and find_spec(api.package) is None:
         return unready(f'not installed: pip install "debate-orchestrator[{api.package}]"')
-    credentials_in = servers.credentials(api)
+    credentials_in = servers.credentials_source(api)
     if credentials_in is None and api.needs_key:
         alternative = f", or name a server: {spec}@URL" if api.other_servers else ""
         alternative = ", or sign in with a profile" if api.profile else alternative

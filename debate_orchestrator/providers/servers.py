@@ -76,7 +76,7 @@ def _value(name: str) -> str:
     return INVISIBLE.sub("", os.environ.get(name, "")).strip()
 
 
-def credentials(api: Api) -> str | None:
+def credentials_source(api: Api) -> str | None:
     """The source of credentials for an API: the variable that holds them, or a profile; None if there are none."""
     if name := next(filter(is_set, (*api.key_variables, *api.profile)), None):
         return name

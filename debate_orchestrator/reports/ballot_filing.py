@@ -24,7 +24,7 @@ from debate_orchestrator.reports.reviewer_ballots import (
     parse_ballot,
     read_ballots,
 )
-from debate_orchestrator.storage.files import encoded, make_folder, write_atomic, write_new
+from debate_orchestrator.storage.files import make_folder, redacted_bytes, write_atomic, write_new
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.redact import redact_all
@@ -58,7 +58,7 @@ def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
     if (size := len((_HEAD + to_yaml(value)).encode("utf-8", "backslashreplace"))) > MAX_SIZE:
         raise BadFile(f"A ballot of {size:,} bytes is too large; at most {MAX_SIZE:,} are allowed.")
     text = _HEAD + to_yaml(redact_all(value))  # the name too, which the file has
-    parse_ballot(encoded(path, text).decode(), os.path.basename(path))
+    parse_ballot(redacted_bytes(path, text).decode(), os.path.basename(path))
     make_folder(folder)
     write_new(path, text)
     Path(draft).unlink(missing_ok=True)
@@ -87,7 +87,7 @@ def _begun(draft: str, reviewer: str) -> BadFile:
 def take_ballot(folder: str, value: Mapping[str, Any]) -> str:
     """Files a ballot that was filled in elsewhere, as `file_ballot`. Raises BadFile where that name has a draft: it is
     of a review that was begun in another way, perhaps by another person."""
-    must_begin(folder, value)
+    begin_own_draft(folder, value)
     try:
         return file_ballot(folder, value)
     except BaseException:
@@ -112,7 +112,7 @@ def begin_draft(folder: str, value: Mapping[str, Any]) -> bool:
     return True
 
 
-def must_begin(folder: str, value: Mapping[str, Any]) -> None:
+def begin_own_draft(folder: str, value: Mapping[str, Any]) -> None:
     """As `begin_draft`. Raises BadFile where that name has a draft or a ballot."""
     if not begin_draft(folder, value):
         must_be_free(folder, value["reviewer"])

@@ -37,7 +37,7 @@ ONE_ROUND = "one round"
 
 def provenance_notes(debate: DebateState) -> tuple[Note, ...]:
     """The notes of every report, each sentence once: what weakens the debate first."""
-    notes = [*_weaknesses(debate), *_setup_notes(debate), *_reading_notes(debate)]
+    notes = [*_weaknesses(debate), *_setup_notes(debate), *_omission_notes(debate)]
     return tuple({note.text: note for note in notes}.values())
 
 
@@ -156,7 +156,7 @@ def _is_unanswered(debate: DebateState) -> bool:
     return debate.opened.settings.rounds == 1 and any(is_left_out)
 
 
-def _reading_notes(debate: DebateState) -> Iterator[Note]:
+def _omission_notes(debate: DebateState) -> Iterator[Note]:
     """Omissions, checks, and differences of a provider or a newer version."""
     if any(
         isinstance(debate.replies[turn.id], Spoke) and speech_rules.visible_speech(debate, turn).had_private

@@ -86,7 +86,7 @@ def make_settings(
     context = values.get("context", ())
     values["context"] = [context] if isinstance(context, str) else context
     chosen_names = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
-    needed = set(format.active_seats(chosen_names)) - {RAPPORTEUR}  # who follows the others
+    needed = set(format.active_seats(chosen_names)) - {RAPPORTEUR}  # its model comes from the others', below
     seat_problems: list[str] = []
     by_seat = cast_by_seat(values.get("cast"), format, chosen_names)
     values["cast"] = _with_default_models(by_seat, format, needed, default_model, seat_problems)

@@ -171,8 +171,8 @@ class SetupQuestions:
                 auto = f", or {answers.AUTO}" if self.format.can_say_no_new_ground else ""
                 return {"default": limits.default, "most": limits.max, "auto": auto, "about": self._about_rounds()}
             case "insist":
-                cap = "4 or 5" if limits.max > 4 else limits.max
-                return {"rounds": state.answers.get("rounds", ""), "cap": cap}
+                advised = "4 or 5" if limits.max > 4 else limits.max
+                return {"rounds": state.answers.get("rounds", ""), "advised_rounds": advised}
         return {"default": answers.text_as_typed(self.default(key))} if key in self.plain_settings else {}
 
     def current_answer(self, state: SetupState, key: str) -> str:

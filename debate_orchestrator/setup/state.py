@@ -22,7 +22,7 @@ from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, AnswerOrigin, li
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.setup.answers import AUTO, as_word, unknown_keys
-from debate_orchestrator.storage.files import encoded, write_bytes_atomic
+from debate_orchestrator.storage.files import redacted_bytes, write_bytes_atomic
 from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.util.data import (
     MAX_SIZE,
@@ -275,7 +275,7 @@ class SetupFile:
             "origins": dict(state.origins),
             "setup": state.progress.model_dump(mode="json", by_alias=True),
         }
-        content = encoded(self.path, _text(self.path, data))
+        content = redacted_bytes(self.path, _text(self.path, data))
         aside = write_bytes_atomic(
             self.path, content, is_ours=lambda old: old == self._known and _is_conversation(self.path, old)
         )

@@ -29,7 +29,7 @@ WrittenByUs = Callable[[bytes], bool]
 """Whether this program wrote a file with these bytes."""
 
 
-def encoded(path: str | os.PathLike[str], text: str) -> bytes:
+def redacted_bytes(path: str | os.PathLike[str], text: str) -> bytes:
     """A text as it is written to a file of that name: without secrets, and still JSON or YAML where the name says so.
     Everything that is made from texts goes through here; only journals, and bytes that came from elsewhere, do not."""
     match os.path.splitext(path)[1]:
@@ -58,7 +58,9 @@ def write_atomic(
 ) -> str | None:
     """Writes `text` to `path` as `write_bytes_atomic`, without secrets unless it is a visitor's text `as_typed`: its
     redaction would tell the visitor which guesses are keys."""
-    return write_bytes_atomic(path, _in_utf8(text) if as_typed else encoded(path, text), is_ours=is_ours, mode=mode)
+    return write_bytes_atomic(
+        path, _in_utf8(text) if as_typed else redacted_bytes(path, text), is_ours=is_ours, mode=mode
+    )
 
 
 def write_bytes_atomic(
@@ -121,7 +123,7 @@ def write_new(path: str | os.PathLike[str], text: str, *, as_typed: bool = False
     """Writes `text` to `path` whole, as `write_atomic`, and never over anything. Raises BadFile if something is
     there."""
     try:
-        create(Path(path), _in_utf8(text) if as_typed else encoded(path, text))
+        create(Path(path), _in_utf8(text) if as_typed else redacted_bytes(path, text))
     except FileExistsError:
         raise BadFile(f"{name_of(path)} already exists.", hint="name another, or move it away") from None
     except (OSError, ValueError) as error:
@@ -204,14 +206,14 @@ def _remove_unless_changed(replaced: str, old: bytes | None, target: Path) -> st
 
 
 def move_aside(
-    path: str | os.PathLike[str], label: str, first: str = "", *, beside: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str], label: str, first_ending: str = "", *, beside: str | os.PathLike[str] | None = None
 ) -> str:
     """Renames a file, folder or link to `STEM.LABEL.SUFFIX` and returns the new name; STEM and SUFFIX are its own, or
-    those of `beside`. The first such name has `first` after LABEL. If that is taken, the next ones have `-2`, `-3` and
-    so on. Raises OSError if it can't be moved."""
+    those of `beside`. The first such name has `first_ending` after LABEL. If that is taken, the next ones have `-2`,
+    `-3` and so on. Raises OSError if it can't be moved."""
     stem, suffix = os.path.splitext(path if beside is None else beside)
     for n in itertools.count(1):
-        aside = f"{stem}.{label}{first if n == 1 else f'-{n}'}{suffix}"
+        aside = f"{stem}.{label}{first_ending if n == 1 else f'-{n}'}{suffix}"
         try:
             _reserve(aside, folder=os.path.isdir(path) and not os.path.islink(path))
             break

@@ -43,7 +43,7 @@ class DebateFiles(NamedTuple):
         return f"{self.report.removesuffix('.md')}.ballots"
 
     @classmethod
-    def of_output(cls, output: str) -> DebateFiles:
+    def made_for(cls, output: str) -> DebateFiles:
         """The files of a debate whose report goes to `output`, a .md file or a folder; missing folders are made. Raises
         BadFile if the output can't be written."""
         files = cls.named_by(output)
@@ -62,7 +62,7 @@ class DebateFiles(NamedTuple):
 
     @classmethod
     def named_by(cls, output: str) -> DebateFiles:
-        """As `of_output`, without touching the disk. Raises BadFile if `output` can't name a report."""
+        """As `made_for`, without touching the disk. Raises BadFile if `output` can't name a report."""
         report = output = os.path.expanduser(output) if output.startswith("~") else output
         if not output.isprintable():
             raise _unwritable(output, "the name has unprintable characters")

@@ -274,7 +274,7 @@ class LiveView:
             self._add_text(f"{heading}: {why}", ALARM, of_ballots=True)
             why = _failure(self._debate, event, ballots_hidden=True)
         self._add_text(f"{heading}: {why}", ALARM)
-        speech.wait(retry_at)
+        speech.mark_failed(retry_at)
         if event.turn_id in self._debate.replies:
             self._add_text("No reply counts here.", ALARM, gap=False)
             del self._speeches[event.turn_id]

@@ -297,7 +297,7 @@ class SetupConversation(CastSetup):
         """Makes the folder of the output. Raises BadFile if nothing can be written there or something is there."""
         folder = os.path.dirname(output) if output.endswith(".md") else output
         is_folder = os.path.isdir(os.path.expanduser(folder or os.curdir))
-        DebateFiles.of_output(output).must_be_new()
+        DebateFiles.made_for(output).must_be_new()
         if not is_folder:
             self.asker.show(self.texts.messages["made"].format(folder=folder))
 

@@ -39,7 +39,7 @@ from debate_orchestrator.tournament.folder import (
 )
 from debate_orchestrator.tournament.model_names import (
     REPLIES,
-    cast,
+    final_cast,
     listed,
     names_by_spec,
     numbering_notes,
@@ -240,7 +240,7 @@ def _debaters(debate: _Debate, seat: str) -> tuple[str, ...]:
     """The model specs that took the turns of a side; before its first turn, those that are to take them."""
     specs = reply_specs(debate.entries)
     turns = (turn for turn in debate.report.turns if turn.seat == seat)
-    return tuple(dict.fromkeys(specs[turn.id] for turn in turns if turn.id in specs)) or cast(debate.entries).get(
+    return tuple(dict.fromkeys(specs[turn.id] for turn in turns if turn.id in specs)) or final_cast(debate.entries).get(
         seat, ()
     )
 
@@ -386,7 +386,7 @@ def _scores(turn: TurnReport) -> dict[str, tuple[float, float]]:
 def _judge_by_turn(debate: _Debate, names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """The turn of a ballot to its judge, which is the model that cast it. One that has two seats of a panel is two
     judges."""
-    specs, judges_cast = reply_specs(debate.entries), cast(debate.entries).get(JUDGE, ())
+    specs, judges_cast = reply_specs(debate.entries), final_cast(debate.entries).get(JUDGE, ())
     in_seats = dict(zip(judge_seats(len(judges_cast)), judges_cast, strict=True))
     judges = {
         turn: (vote.judge, specs.get(turn) or in_seats[vote.judge])

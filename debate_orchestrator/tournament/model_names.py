@@ -36,7 +36,7 @@ def _first_journals(journals: Journals) -> dict[str, str]:
     were cast come first."""
     first = dict[str, str]()
     for path, lines in journals.items():
-        for spec in chain(*cast(lines).values(), reply_specs(lines).values()):
+        for spec in chain(*final_cast(lines).values(), reply_specs(lines).values()):
             first.setdefault(model_spec.without_rehearse(spec), path)
     return first
 
@@ -76,7 +76,7 @@ def spec_names_by_seat(
     }
 
 
-def cast(journal: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
+def final_cast(journal: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
     """Seat to its model specs at the end of a debate, whole."""
     specs: dict[str, tuple[str, ...]] = {}
     for entry in journal:

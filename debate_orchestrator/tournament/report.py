@@ -23,7 +23,7 @@ from markupsafe import Markup
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html.writer import escaped_html
 from debate_orchestrator.reports.markdown import template_environment
-from debate_orchestrator.storage.files import encoded, make_folder, must_have_prefix, write_listed
+from debate_orchestrator.storage.files import make_folder, must_have_prefix, redacted_bytes, write_listed
 from debate_orchestrator.tournament.folder import PAGE, PLOTS, RATINGS, TABLES, title
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, ModelStrength, Ratings, full_json, rate
@@ -40,7 +40,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     written, and BadSettings, before anything is written, where the extra `tournament` is missing."""
     rows = read_rows(folder)
     if not all(debate.rehearsed for debate in rows.debates):  # of rehearsals nothing is drawn
-        library()
+        plot_library()
     ratings = rate(rows)
     tables = all_tables(rows, ratings)
     plots, problems = draw(tables, [elo.model for elo, _ in _leaders(ratings, 0)])
@@ -54,7 +54,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
         **{f"{PLOTS}/{plot.name}.svg": plot.svg for plot in plots},
     }
     pictures = {f"{PLOTS}/{plot.name}.png": plot.png for plot in plots}
-    files = {name: encoded(name, text) for name, text in texts.items()} | pictures
+    files = {name: redacted_bytes(name, text) for name, text in texts.items()} | pictures
     notes = [*ratings.notes, *problems, *write_listed(folder, files)]
     return [os.path.join(folder, name) for name in files], tuple(notes)
 
@@ -157,7 +157,7 @@ class Plot(NamedTuple):
     png: bytes
 
 
-def library() -> Any:
+def plot_library() -> Any:
     """The library that draws. Raises BadSettings where the extra `tournament` is missing."""
     try:
         import vl_convert
@@ -187,7 +187,7 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], lis
         parts_of_spec = _filled({**parts.get(entry.get("like"), {}), **entry.get("spec", {})}, replacements)
         plot_spec = {**_BASE_PLOT, **parts_of_spec, "data": {"values": values}}
         how_to_read = f"{entry['how']} {table.about}{f' The first {_MAX_SHOWN} are shown.' if is_cut else ''}"
-        vl_convert = library()
+        vl_convert = plot_library()
         try:
             svg = vl_convert.vegalite_to_svg(plot_spec)
             png = vl_convert.svg_to_png(svg, scale=_PNG_SCALE)

@@ -18,7 +18,7 @@ from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT, MAX_JUDGES, S
 from debate_orchestrator.core.shape import MAX_WORDS
 from debate_orchestrator.core.values import FrozenModel, Text, formerly
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.budget import price_problems
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import cast_providers, pricing, registry
@@ -295,7 +295,7 @@ def check(spec: TournamentSpec) -> list[str]:
     problems = [] if spec.pairs else ["pairs: there are none, so no debate can be held."]
     if spec.max_cost is not None:
         with declared_prices(spec):
-            unpriced = unpriced_seats(spec.whole_cast)
+            unpriced = price_problems(spec.whole_cast)
         problems += [
             problem.replace(" Leave the cap out", " Give a model a `price: {input, output}`, leave the cap out")
             for problem in unpriced

@@ -92,8 +92,8 @@ _WORD = re.compile("[^ ]+")
 _LEAD = re.compile(">[> ]*| *")
 """The prefix of each row of a line: the marks of a block quote, or spaces."""
 _COLUMNS = re.compile(r" *(?:[-+]?[\d.?]+ {2,})+| +\d+ \S+ {2,}")
-"""The beginning of a line whose other rows are aligned with its last column: figures of a table, a number with its gap.
-No line begins there."""
+"""The beginning of a line whose other rows are aligned with its last column: figures of a table, or the number and the
+word of a choice. No line begins there."""
 _ITEM = re.compile(r" +(?:-|[A-Z]?\d+\.) ")
 """The beginning of an item of a list, in whose column the lines of the item begin."""
 

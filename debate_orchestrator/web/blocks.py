@@ -127,7 +127,7 @@ def _render_block(debate: DebateState, block: Block) -> str:
     if isinstance(reply_event, StructuredReplyGiven):
         values |= _structured(debate, turn, reply_event.data)
     else:
-        values["body"] = html.framed_text(with_quotation_marks(entry.text, format.checked_tags))
+        values["body"] = html.text_of_others(with_quotation_marks(entry.text, format.checked_tags))
     heading = format.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
@@ -152,7 +152,7 @@ def article(debate: DebateState, entry: TranscriptEntry, heading: str, floor: Se
         "side": side(debate, entry.turn),
         "heading": heading,
         "declined": debate.format.name_of(entry.turn.seat) if entry.declined else "",
-        "body": "" if entry.structured else html.framed_text(text),
+        "body": "" if entry.structured else html.text_of_others(text),
         "lines": [_line(line) for line in text.split("\n")] if entry.structured else [],
         "floor": floor,
         "quote_results": quote_results(entry.quotes),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -134,13 +135,19 @@ class Dashboard:
                 def begin() -> Coroutine[Any, Any, str]:
                     return self._served_debates.open(prepared.settings, rehearse=prepared.rehearsal)
 
-                journal = await self._served_debates.forms.begin(submission_id, begin, form_data)
-                return go_to(f"{self._address_of(journal)}#begun")  # by which the browser drops the form
+                return self._begun(await self._served_debates.forms.begin(submission_id, begin, form_data))
             values = await in_thread(lambda: _confirmation(prepared, risks, form_data))
             return await self._page("confirm.html.j2", **values, tried=action == "start")
         except DebateError as error:
+            # The same form may have been sent a moment before: then its debate has the files that this one wanted.
+            with suppress(DebateError):
+                if journal := await self._served_debates.forms.earlier_result(submission_id, form_data):
+                    return self._begun(journal)
             problems = error.problems
         return await self._form(models, form_data, problems)
+
+    def _begun(self, journal: str) -> Response:
+        return go_to(f"{self._address_of(journal)}#begun")  # by which the browser drops the form
 
     async def _form(self, models: FoundModels, form_data: Mapping[str, str], problems: list[str]) -> Response:
         values = await in_thread(lambda: form_values(models, form_data, problems))

@@ -178,7 +178,7 @@ class LivePage:
                 self.viewers.broadcast("block", html)
             self._html_by_id[block.id] = html
         for block_id in before.keys() - self._html_by_id.keys():
-            self.viewers.broadcast("gone", block_id)
+            self.viewers.broadcast("removed", block_id)
 
     def write(self, turn: Turn, piece: str = "") -> None:
         """Takes the next piece of a speech that is being written. Its heading is sent before the first one."""

@@ -189,7 +189,7 @@ class _Review:
             problems=problems,
             seen=bool(draft.get("seen")),
             parts=[(heading, self._articles(turns)) for heading, turns in speeches_for_review(report)],
-            files=[(name, html.framed_text(text), note) for name, text, note in judges_files(report)],
+            files=[(name, html.text_of_others(text), note) for name, text, note in judges_files(report)],
             criteria=form.criteria_shown,
             questions=form_fields.questions(
                 form.parts(*_BALLOT_PARTS),

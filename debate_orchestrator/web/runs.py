@@ -291,6 +291,15 @@ class FormSubmissions:
                 raise Paused(_SERVER_ENDS)
             task = self._tasks[key] = asyncio.ensure_future(begin())
             task.add_done_callback(lambda task: self._done(key, task))
+        return await self._result(task)
+
+    async def earlier_result(self, submission_id: str, *form: object) -> str | None:
+        """The result of `begin` for the same `submission_id` and `form`; None if they did not come before."""
+        task = self._tasks.get(repr((submission_id, form)))
+        return await self._result(task) if task is not None else None
+
+    @staticmethod
+    async def _result(task: asyncio.Task[str]) -> str:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:

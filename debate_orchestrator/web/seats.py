@@ -177,7 +177,7 @@ class Seats:
         """Says when the page of the seat has changed. In a pause it ends at once, and the browser looks again."""
         _, _, served = await self._debate(request)
         viewers = served.people.viewers if served else None
-        return event_stream(viewers, lambda: [RECONNECT, message("here", {})])
+        return event_stream(viewers, lambda: [RECONNECT, message("connected", {})])
 
     async def report(self, request: Request) -> Response:
         """The HTML report, once the debate is complete."""
@@ -231,7 +231,7 @@ def _material(awaited_turn: AwaitedTurn) -> Iterator[tuple[str, str]]:
     for document in person_turns.documents(awaited_turn.debate, awaited_turn.brief):
         if document.kind == person_turns.MATERIAL:
             name, _, text = document.body.partition("\n")
-            yield f"{document.heading}: {quoted(name.removeprefix('Name: '))}", html.framed_text(text)
+            yield f"{document.heading}: {quoted(name.removeprefix('Name: '))}", html.text_of_others(text)
 
 
 def _task(awaited_turn: AwaitedTurn) -> str:

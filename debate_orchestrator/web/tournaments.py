@@ -48,7 +48,7 @@ class Filters(NamedTuple):
     """Its result for the model: one of RESULTS, or DECIDED."""
 
 
-class Game(NamedTuple):
+class ModelDebate(NamedTuple):
     """A debate as one of its two models sees it."""
 
     debate: DebateRow
@@ -101,17 +101,17 @@ def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
     ]
 
 
-def games(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
+def model_debates(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterator[ModelDebate]:
     """The games of these debates that the other filters choose, each debate once for each of its models."""
     only_decided = filters.result == DECIDED
     chosen = filters._replace(result="") if only_decided else filters
-    values = {name: value for name, value in chosen._asdict().items() if value and name in Game._fields}
+    values = {name: value for name, value in chosen._asdict().items() if value and name in ModelDebate._fields}
     for debate in debate_rows:
         pro, con = debate.pro, debate.con
         if pro is None or con is None or pro == con:
             continue
         as_pro, as_con = _result(debate, "pro"), _result(debate, "con")
-        for game in (Game(debate, pro, con, "pro", as_pro), Game(debate, con, pro, "con", as_con)):
+        for game in (ModelDebate(debate, pro, con, "pro", as_pro), ModelDebate(debate, con, pro, "con", as_con)):
             if (game.result or not only_decided) and all(getattr(game, name) == values[name] for name in values):
                 yield game
 
@@ -122,21 +122,21 @@ def _result(debate: DebateRow, side: Side) -> Result | None:
     return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
 
 
-def standings(debate_rows: Sequence[DebateRow], model_games: Iterable[Game]) -> list[ModelResults]:
+def standings(debate_rows: Sequence[DebateRow], seen_by_models: Iterable[ModelDebate]) -> list[ModelResults]:
     """The models of these games, the best first by Elo over the chosen debates."""
     ratings = {row.model: row.rating for row in elo(debate_rows)}
-    results = _results((game.model, game) for game in model_games)
+    results = _results((game.model, game) for game in seen_by_models)
     of_models = [ModelResults(model, ratings.get(model), *counts) for model, counts in results.items()]
     return sorted(of_models, key=lambda one: (-(one.rating or 0.0), -(one.win_share or 0.0), one.model))
 
 
-def head_to_head(model_games: Iterable[Game]) -> dict[tuple[str, str], ModelResults]:
+def head_to_head(seen_by_models: Iterable[ModelDebate]) -> dict[tuple[str, str], ModelResults]:
     """Model and opponent to how the model did against it."""
-    results = _results(((game.model, game.opponent), game) for game in model_games)
+    results = _results(((game.model, game.opponent), game) for game in seen_by_models)
     return {pair: ModelResults(pair[0], None, *counts) for pair, counts in results.items()}
 
 
-def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:
+def _results(keyed: Iterable[tuple[_Key, ModelDebate]]) -> dict[_Key, list[int]]:
     counts: dict[_Key, Counter[Result | None]] = defaultdict(Counter)
     for key, game in keyed:
         counts[key][game.result] += 1
@@ -225,12 +225,12 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     debate_rows = chosen_debates(rows, filters)
     real_debates = [debate for debate in debate_rows if not debate.rehearsed]
     # A link from a number to its debates keeps the numbers.
-    model_games = list(games(real_debates, filters._replace(result="")))
-    ranking = standings(debate_rows, model_games)
+    seen_by_models = list(model_debates(real_debates, filters._replace(result="")))
+    ranking = standings(debate_rows, seen_by_models)
     models = [results.model for results in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
-    chosen_games = games(debate_rows, filters) if by_game else ()
-    listed = list({game.debate.id: game.debate for game in chosen_games}.values()) if by_game else debate_rows
+    chosen = model_debates(debate_rows, filters) if by_game else ()
+    listed = list({game.debate.id: game.debate for game in chosen}.values()) if by_game else debate_rows
     selected = filters._asdict()
     filter_options = {
         name: [value for n, value in enumerate(values) if n < _MAX_ROWS or value == selected[name]]
@@ -251,7 +251,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "only_rehearsed": bool(debate_rows) and not real_debates,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MAX_MODELS else [],
-        "pairs": head_to_head(model_games),
+        "pairs": head_to_head(seen_by_models),
         "debates": listed[:_MAX_LISTED],
         "count": len(listed),
         "file_names": {}

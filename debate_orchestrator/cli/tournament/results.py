@@ -52,7 +52,9 @@ def _add_arguments(parser: argparse.ArgumentParser, about_games: str) -> None:
 
 
 def rate_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_arguments(parser, "hide models with fewer games from the table; 5 by default (--json lists all)")
+    _add_arguments(
+        parser, "hide models with fewer games (decided debates) from the table; 5 by default (--json lists all)"
+    )
 
 
 def rate(arguments: argparse.Namespace) -> int:
@@ -113,7 +115,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_arguments(parser, "hide models with fewer games from the leaderboard; 5 by default")
+    _add_arguments(parser, "hide models with fewer games (decided debates) from the leaderboard; 5 by default")
 
 
 def report(arguments: argparse.Namespace) -> int:

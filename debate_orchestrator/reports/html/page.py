@@ -19,7 +19,7 @@ from debate_orchestrator.core.schedule import CHALLENGE, REBUTTAL
 from debate_orchestrator.core.visible_text import with_quotation_marks
 from debate_orchestrator.reports import compare, report_sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
-from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, escaped_html, framed_text, line
+from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, escaped_html, line, text_of_others
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
@@ -106,7 +106,7 @@ def _environment() -> Environment:
         "anchor": anchor,
         "line": line,
         "escaped": escaped_html,
-        "framed_text": framed_text,
+        "text_of_others": text_of_others,
         "decimals": decimals,
         "winner": wording.winner_word,
         "round_winner": wording.round_winner,

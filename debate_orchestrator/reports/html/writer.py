@@ -35,7 +35,7 @@ class HtmlWriter:
         self._places, self._checked_tags = places, checked_tags
 
     def speech(self, text: str) -> Markup:
-        return framed_text(with_quotation_marks(text, self._checked_tags))
+        return text_of_others(with_quotation_marks(text, self._checked_tags))
 
     def line(self, phrase: Phrase) -> Markup:
         markup = Markup()
@@ -184,7 +184,7 @@ class _Renderer(RendererHTML):
 def quoted_document(heading: str, text: str, notes: Iterable[str] = ()) -> Markup:
     """A text of others below its heading, both hostile, and below it notes of the program."""
     below = Markup().join(Markup("<p>{}</p>\n").format(escaped_html(note)) for note in notes)
-    return Markup("<h3>{}</h3>\n{}").format(escaped_html(heading), framed_text(text)) + below
+    return Markup("<h3>{}</h3>\n{}").format(escaped_html(heading), text_of_others(text)) + below
 
 
 def join_html(parts: Iterable[Markup]) -> Markup:
@@ -192,7 +192,7 @@ def join_html(parts: Iterable[Markup]) -> Markup:
     return Markup().join(parts)
 
 
-def framed_text(text: str) -> Markup:
+def text_of_others(text: str) -> Markup:
     """A text of others, in the element beside which pages draw a bar: what has no bar beside it is the program's."""
     return framed(paragraphs(text))
 

@@ -1,7 +1,8 @@
 """A run whose debates workers take: copies journals to the database and back, queues the debates, and watches them.
 
 Debates are queued in passes. Those that stopped are queued again as long as others are completed meanwhile, as in a run
-on one machine. If folder and database both have a journal, one must be the beginning of the other.
+on one machine. If folder and database both have a journal, one must be the beginning of the other. `cluster.txt` in
+the folder names the database.
 """
 
 from __future__ import annotations

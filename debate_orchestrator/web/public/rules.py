@@ -212,7 +212,7 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
     if costly and not settings.max_cost:
         names = ", ".join(map(model_spec.public_name, costly))
         return [f"max_cost: there is none. Say how many dollars one debate may cost ({names}), or `free: true`."]
-    return budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
+    return budget.price_problems(settings.cast) if settings.max_cost is not None else []
 
 
 def risks_of(content: Mapping[str, Any]) -> tuple[Risk, ...]:

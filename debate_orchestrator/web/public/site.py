@@ -54,7 +54,7 @@ from debate_orchestrator.web.public.visitor_limits import (
     DAY_COST,
     MODEL,
     OFFER,
-    TRIES,
+    SCREENED,
     VISITOR,
     Charge,
     VisitorLimits,
@@ -102,11 +102,11 @@ def limit_reached(name: str, per_visitor: int) -> FormError:
     hint = "choose another offer, or come back tomorrow"
     if name == DAY_COST:
         sentence = "This site has reached its limit of costs for today."
-    elif name.startswith((VISITOR, TRIES)):
+    elif name.startswith((VISITOR, SCREENED)):
         hint = "come back tomorrow; days begin at 00:00 UTC"
         debates = plural(per_visitor, "debate")
         sentence = f"Your network has started {debates} today, and that is the most for one visitor."
-        if name.startswith(TRIES):
+        if name.startswith(SCREENED):
             sentence = "Your network has tried too many topics today."
     else:
         sentence = "The models of this offer have reached their limit of debates for today."
@@ -207,7 +207,7 @@ MAX_TOPIC_LENGTH = 300
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FORM_FIELDS = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
-_TRIES = 10
+_SCREENED_PER_DEBATE = 10
 """Topics that a visitor may have checked, for each debate that they may start in a day."""
 
 Log = Callable[[str], None]
@@ -263,8 +263,8 @@ class Site:
         if not self.rules.screening:
             return
         maximum = self.rules.debates_per_visitor
-        self._must_be_below({f"{TRIES}{visitor}": _TRIES * maximum, f"{VISITOR}{visitor}": maximum})
-        self.limits.count(f"{TRIES}{visitor}")
+        self._must_be_below({f"{SCREENED}{visitor}": _SCREENED_PER_DEBATE * maximum, f"{VISITOR}{visitor}": maximum})
+        self.limits.count(f"{SCREENED}{visitor}")
         request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
         try:
             reason = await self._topic_screener.reason(request)

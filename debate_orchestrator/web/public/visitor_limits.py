@@ -21,7 +21,7 @@ from debate_orchestrator.web.guard import Scope, last_header_value
 from debate_orchestrator.web.public.rules import SiteRules
 
 DAY_COST, ALL_COST = "max_cost_per_day", "max_cost_in_total"
-VISITOR, TRIES, MODEL, OFFER = "visitor:", "tries:", "model:", "offer:"
+VISITOR, SCREENED, MODEL, OFFER = "visitor:", "screened:", "model:", "offer:"
 """The prefix of the names of counters."""
 _MAX_REQUESTS, _REQUEST_SECONDS = 240, 60.0
 """Requests that one visitor may make in so many seconds."""

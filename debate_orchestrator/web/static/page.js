@@ -69,7 +69,7 @@ if (debate) {
   };
   listen("page", (event) => { debate.replaceChildren(); writing.clear(); place(JSON.parse(event.data)); });
   listen("block", (event) => place(JSON.parse(event.data)));
-  listen("gone", (event) => { document.getElementById(JSON.parse(event.data))?.remove(); });
+  listen("removed", (event) => { document.getElementById(JSON.parse(event.data))?.remove(); });
   const endEarly = document.querySelector("[data-end-early]");
   listen("status", (event) => {
     status.replaceChildren(fragment(JSON.parse(event.data)));
@@ -135,8 +135,8 @@ if (changes) {
     if (failures > 1 || document.querySelector("form")) { changes.textContent = "Connection lost, trying again."; }
     if (isGone) { changes.textContent = GONE; }
   };
-  const here = () => { failures = 0; changes.textContent = ""; return look(); };
-  const end = follow(changes.dataset.changes, { here, change: look }, lost);
+  const connected = () => { failures = 0; changes.textContent = ""; return look(); };
+  const end = follow(changes.dataset.changes, { connected, change: look }, lost);
 }
 
 // How long a speech is so far.
