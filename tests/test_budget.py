@@ -108,7 +108,7 @@ class Erratic(Speaker):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         reply = await super().reply(brief, on_text)
         thinks, self.thinks = self.thinks, False
-        return reply.model_copy(update={"received": 400_000}) if thinks else reply
+        return reply.model_copy(update={"received_chars": 400_000}) if thinks else reply
 
 
 def run_to_the_cap(path: Path, speaker: Speaker) -> DebateState:

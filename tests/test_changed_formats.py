@@ -181,7 +181,7 @@ def test_what_breaks_a_journal_is_kept_as_its_cause(here: Path, monkeypatch: pyt
 
     monkeypatch.setattr(journal_lines, "fold", broken)
     with pytest.raises(DamagedJournal, match=r"good\.journal\.jsonl can't be read") as folded:
-        journal_lines.stored_state(GOOD, read(GOOD).events)
+        journal_lines.state_of_events(GOOD, read(GOOD).events)
     assert isinstance(folded.value.__cause__, KeyError)
 
 

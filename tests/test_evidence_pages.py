@@ -137,7 +137,7 @@ def shut(code: str, where: Path) -> subprocess.CompletedProcess[str]:
         "from debate_orchestrator.util import confine as confinement",
     ]
     lines += ["from debate_orchestrator.evidence import reader_process as reader"]
-    program = "\n".join([*lines, "confinement.confine(reader.MEMORY, cpu=reader.CPU, reads=True)", code])
+    program = "\n".join([*lines, "confinement.confine(reader.MEMORY, cpu=reader.CPU, may_read_files=True)", code])
     command = [sys.executable, "-c", program]
     return subprocess.run(command, capture_output=True, check=False, text=True, cwd=where, timeout=60)
 

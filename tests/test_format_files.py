@@ -15,7 +15,7 @@ from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, write_format
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.values import FrozenModel, formerly, under_original_keys
+from debate_orchestrator.core.values import FrozenModel, formerly, under_first_field_names
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.loader import copy_format
@@ -154,9 +154,9 @@ def test_what_a_digest_names_outlives_a_renaming() -> None:
 
     before = Before(words=5, about="x", parts=(Before(words=2),))
     kept, changed = (Now(max_words=5, about="x", parts=(Now(max_words=words),)) for words in (2, 3))
-    assert json.dumps(under_original_keys(kept)) == json.dumps(under_original_keys(before))
+    assert json.dumps(under_first_field_names(kept)) == json.dumps(under_first_field_names(before))
     assert risks._digest(kept, {}) == risks._digest(before, {}) != risks._digest(changed, {})  # type: ignore[arg-type]
-    assert under_original_keys(changed) == {"about": "x", "parts": [{"words": 3}], "words": 5}
+    assert under_first_field_names(changed) == {"about": "x", "parts": [{"words": 3}], "words": 5}
 
 
 def test_templates_are_inherited_by_their_path(here: Path) -> None:

@@ -203,7 +203,8 @@ _DIGESTS = {
 @for_each(_DIGESTS)
 def test_the_words_of_a_shipped_format_are_known(name: str) -> None:
     """If this fails, add the digest of the format as it was to `risks._EARLIER_DIGESTS`, and change the one above:
-    otherwise the debates and tournaments that users hold by it would want their consent."""
+    otherwise the debates and tournaments of it that users resume would want their consent. (`tournament run SPEC` goes
+    on only with the format as it was.)"""
     assert risks._digest(loader.load_with_templates(name)[0], {}).startswith(_DIGESTS[name])
     assert _DIGESTS.keys() == {*resources.format_names()}
 

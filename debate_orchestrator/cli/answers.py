@@ -15,7 +15,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.setup.answers import AUTO
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS, sample
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_lines import stored_state
+from debate_orchestrator.storage.journal_lines import state_of_events
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import to_yaml
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     by_host = False
     if arguments.journal:
         path = find_journal(arguments.journal)
-        debate = stored_state(path, read(path).events)
+        debate = state_of_events(path, read(path).events)
         by_host = model_spec.HOST in model_spec.specs_of(debate.opened.cast)
         report = DebateFiles.of_journal(path).report
         text = to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True)

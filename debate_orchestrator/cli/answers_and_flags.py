@@ -38,7 +38,7 @@ from debate_orchestrator.setup.answers import (
     from_text,
     make_settings,
     output_text,
-    rapporteur_note,
+    why_no_decision_brief,
 )
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_file, with_answers, with_progress
@@ -232,7 +232,7 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, session: Deba
     lines = questions.risk_lines(values) if is_confirmed else questions.confirmation_text(values).split("\n")
     chosen_values = {**answers, **flags}
     no_rapporteur = chosen_values.get("issues") is False and chosen_values.get("brief") is False
-    note = "" if no_rapporteur else rapporteur_note(settings, questions.format)
+    note = "" if no_rapporteur else why_no_decision_brief(settings, questions.format)
     return [*lines, *([note] if note else [])]
 
 

@@ -23,7 +23,7 @@ from debate_orchestrator.reports.reviewer_ballots import ReviewedDebate, ReviewF
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_lines import stored_state
+from debate_orchestrator.storage.journal_lines import state_of_events
 from debate_orchestrator.terminal import asking
 from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name, reviewer_remarks
 from debate_orchestrator.util import coroutines
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
     path = find_journal(arguments.journal)
     entries = read(path).entries
-    debate = stored_state(path, [entry.event for entry in entries])
+    debate = state_of_events(path, [entry.event for entry in entries])
     if not debate.complete:
         due = ", ".join(turn.id for turn in debate.due)
         hint = f"`{next_command(debate, path)}` to finish it"

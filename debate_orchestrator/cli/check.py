@@ -15,7 +15,7 @@ from debate_orchestrator.reports import report_files, reviewer_ballots, wording
 from debate_orchestrator.reports.provenance import rehearsal_sentence
 from debate_orchestrator.reports.report_files import Verification
 from debate_orchestrator.storage.journal import is_being_written, read
-from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
+from debate_orchestrator.storage.journal_lines import JournalContents, state_of_events
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.messages import and_joined, command, shell_word
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     contents = read(arguments.journal)
     ballots = reviewer_ballots.read_ballots(files.ballots)
     verifications = [report_files.verify(path, data, contents.entries, ballots) for path, data in documents]
-    debate = stored_state(arguments.journal, contents.events)
+    debate = state_of_events(arguments.journal, contents.events)
     facts = _facts(arguments.journal, contents, debate)
     if arguments.json:
         reports_json = [report.data for report in verifications]

@@ -71,7 +71,7 @@ class ProgressLines:
             print_status(f"  {event.turn_id}: {size}{changes_text}")  # one line for scripts; it quotes nothing
         if line := wording.user_event_text(debate, event):
             lines.append(line)
-        lines += [line.shown_alone(debate) for line in self._announcer.new_announcements(debate)]
+        lines += [line.standalone_text(debate) for line in self._announcer.new_announcements(debate)]
         for line in lines:
             print_status(line, always_wrap=True)
 

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
     briefed_turns = [turn.id for turn in debate.due if debate.briefs_sent(turn.id) and turn.role in question_event.to]
     if arguments.json:
-        print_json({**status(debate, arguments.journal), "to": list(question_event.to), "briefed": briefed_turns})
+        print_json({**status(debate, arguments.journal), "to": list(question_event.to), "will_not_hear": briefed_turns})
         return 0
     print_quoted(wording.user_event_text(debate, question_event) or "")
     if briefed_turns:

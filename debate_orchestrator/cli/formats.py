@@ -16,7 +16,8 @@ from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import shell_word
 
 _CONDITION = re.compile(r"\b(?:only|unless)\b")
-"""A word of `how` that says when a stage takes place; of one turn the rest of it says nothing."""
+"""A word that says when a stage takes place, in `how`: the order of its turns, or a condition. Of one turn the order
+says nothing."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

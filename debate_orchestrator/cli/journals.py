@@ -11,7 +11,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
-from debate_orchestrator.storage.journal_lines import stored_state
+from debate_orchestrator.storage.journal_lines import state_of_events
 from debate_orchestrator.storage.paths import JOURNAL, files_like
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
@@ -106,6 +106,6 @@ def _is_rehearsed_rejudging(debate: DebateState) -> bool:
 
 def _holds(path: str, condition: Callable[[DebateState], bool]) -> bool:
     try:
-        return condition(stored_state(path, journal.read(path, follow_symlinks=False).events))
+        return condition(state_of_events(path, journal.read(path, follow_symlinks=False).events))
     except DebateError:
         return False  # other journals may still be waiting

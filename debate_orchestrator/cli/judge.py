@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--judge", metavar="MODEL", action="append", help="the judge; repeat for a panel")
     parser.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
-    parser.add_argument("--strictness", metavar="STRICTNESS", help="lenient or strict; by default as it was debated")
+    parser.add_argument(
+        "--strictness", metavar="STRICTNESS", help="how much evidence: lenient or strict; by default as it was debated"
+    )
     flags.add_settings(parser, *VOTE_SETTINGS, *CALL_SETTINGS)
     parser.add_argument("--topic", metavar="TEXT", help="what a transcript debates, if it does not say")
     parser.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")

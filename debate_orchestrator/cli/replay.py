@@ -21,7 +21,7 @@ from debate_orchestrator.reports.model import report_of, summary_line
 from debate_orchestrator.reports.provenance import rehearsed_seats
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import is_being_written, read
-from debate_orchestrator.storage.journal_lines import stored_state
+from debate_orchestrator.storage.journal_lines import state_of_events
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadSettings, short_repr
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     pace = checked_pace(arguments)
     play_journal(arguments, arguments.journal, pace, command("replay", arguments.journal))
     if not arguments.quiet and not arguments.json:
-        debate = stored_state(arguments.journal, read(arguments.journal).events)
+        debate = state_of_events(arguments.journal, read(arguments.journal).events)
         if debate.due:
             next_step(f"`{wording.next_command(debate, arguments.journal)}` continues it.")
         elif rehearsed_seats(debate):
@@ -112,7 +112,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
         for line in announcer.new_announcements(debate):
             # A judge's words are indented, as speeches are, so that they pass for no announcement.
             lines = _indented(line.text) if line.kind == "reason" else line.text.split("\n")
-            print_quoted(*[""] * line.heading, *lines)
+            print_quoted(*[""] * line.begins_part, *lines)
     return True
 
 

@@ -304,8 +304,8 @@ def _rescheduled(debate: DebateState) -> DebateState:
 
 def _with_stage_begun(debate: DebateState) -> DebateState:
     """The turns of the stage that is due have begun: one of their briefs is sent, or has its reply."""
-    new = {turn.id: len(debate.floor_questions) for turn in debate.stages[-1] if turn.id not in debate.question_counts}
-    return replace(debate, question_counts={**debate.question_counts, **new}) if new else debate
+    new = {turn.id: len(debate.floor_questions) for turn in debate.stages[-1] if turn.id not in debate.questions_before}
+    return replace(debate, questions_before={**debate.questions_before, **new}) if new else debate
 
 
 def _with_reply(debate: DebateState, event: ReplyEvent) -> DebateState:

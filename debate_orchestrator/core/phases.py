@@ -301,7 +301,7 @@ class Turn(FrozenModel):
         return JUDGE if self.seat.startswith(JUDGE) else self.seat
 
     @property
-    def transcript_role(self) -> str:
+    def hears_as(self) -> str:
         """The seat whose transcript and context files it is given."""
         return JUDGE if self.role == RAPPORTEUR else self.role
 

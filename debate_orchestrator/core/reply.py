@@ -110,7 +110,7 @@ class Reply(JournaledModel):
     """The number of pages that a search found and the journal had no room for."""
     unsupported: tuple[str, ...] = ()
     """Requested features that the provider does not support: `structured output`, `search`."""
-    received: Annotated[int | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
+    received_chars: Annotated[int | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """Characters that came, with thinking; None if only the text is known. It is in no journal."""
     asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_refuse_in_journal)] = None
     """The reply code (see docs/judging.md) that the call asked for, if an earlier run made the call, perhaps on another

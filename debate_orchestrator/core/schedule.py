@@ -208,7 +208,7 @@ def will_hear(debate: DebateState, seat: str) -> bool:
         return False
     slots, due = debate.plan.slots, debate.plan.slot_indexes[debate.due[0].slot_id]
     seats = debate.judges if seat == JUDGE else (seat,)
-    if seat in slots[due].phase.seats and any(slots[due].turn_id(one) not in debate.question_counts for one in seats):
+    if seat in slots[due].phase.seats and any(slots[due].turn_id(one) not in debate.questions_before for one in seats):
         return True
     return any(
         seat in slot.phase.seats and not slot.phase.triggered_by and not debate.is_skipped(slot)
@@ -234,7 +234,7 @@ def seats_left(debate: DebateState) -> frozenset[str]:
 
 def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     """The floor questions that a seat hears in a turn: those put to it before the turn's stage began."""
-    counts = debate.question_counts
+    counts = debate.questions_before
     begun_before = [
         debate.turns_reached[turn_id] for turn_id in takewhile(lambda reached_id: reached_id != turn.id, counts)
     ]
@@ -337,7 +337,7 @@ def turns_heard(debate: DebateState, for_turn: Turn) -> list[Turn]:
         turn
         for stage in takewhile(lambda stage: all(turn.id != for_turn.id for turn in stage), debate.stages)
         for turn in stage
-        if (turn.seat == for_turn.seat or _hears(debate, for_turn.transcript_role, turn))
+        if (turn.seat == for_turn.seat or _hears(debate, for_turn.hears_as, turn))
         and (turn.phase.reply == "text" or not turn.judging)
         and not isinstance(debate.replies.get(turn.id), Rejected)
     ]

@@ -208,7 +208,7 @@ def ignored_line_remark(debate: DebateState, turn: Turn, reply: Reply, *, needs_
     return lines.remark(reserved_line, other_lines=_writes_for_the_other(debate, turn, visible.text))
 
 
-def remark_on_record(debate: DebateState, turn: Turn) -> str:
+def ignored_line_remark_of(debate: DebateState, turn: Turn) -> str:
     """The same of the speech of a turn; its line needs a code where the journal has such codes."""
     event = debate.replies.get(turn.id)
     if not isinstance(event, Spoke) or turn.id in debate.conceding_turns:

@@ -119,7 +119,7 @@ class DebateState:
     floor_questions: Sequence[QuestionAsked] = ()
     earlier_question_count: int = 0
     """The number of them from the earlier debate that is judged again."""
-    question_counts: Mapping[str, int] = field(default_factory=dict)
+    questions_before: Mapping[str, int] = field(default_factory=dict)
     """Turn id to how many questions had been asked when the turn began; only turns that have begun, in that order. All
     turns of a stage begin together: when the first of their briefs is sent, or the first reply is given."""
     changed_issues: tuple[str, ...] | None = None

@@ -263,13 +263,13 @@ def is_round_left_out(debate: DebateState, round: int) -> bool:
     return judged is not None and judged.by_stand_ins and not includes_stand_ins(debate)
 
 
-def included_result(debate: DebateState, round: int) -> RoundResult | None:
+def result_unless_left_out(debate: DebateState, round: int) -> RoundResult | None:
     """The result of a round; None if it is not judged yet, or is left out."""
     return None if is_round_left_out(debate, round) else result(debate, round)
 
 
 def results(debate: DebateState) -> list[RoundResult]:
-    return [judged for n in range(1, debate.rounds + 1) if (judged := included_result(debate, n)) is not None]
+    return [judged for n in range(1, debate.rounds + 1) if (judged := result_unless_left_out(debate, n)) is not None]
 
 
 def scored_results(debate: DebateState) -> list[RoundResult]:

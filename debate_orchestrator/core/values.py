@@ -88,20 +88,20 @@ def former_names(kind: type[BaseModel]) -> dict[str, str]:
     }
 
 
-def under_original_keys(value: Any) -> Any:
+def under_first_field_names(value: Any) -> Any:
     """A value as plain data for a digest. Fields that have their default are left out; the others have the first name
     that they had, in the order of these names. So the digest stays the same when a field is renamed, moved or added."""
     if isinstance(value, BaseModel):
         first_names = {name: former for former, name in reversed(former_names(type(value)).items())}
         kept = {
-            first_names.get(name, name): under_original_keys(item)
+            first_names.get(name, name): under_first_field_names(item)
             for name, item in value
             if item != type(value).model_fields[name].get_default(call_default_factory=True)
         }
         return dict(sorted(kept.items()))
     if isinstance(value, Mapping):
-        return {key: under_original_keys(item) for key, item in value.items()}
-    return [under_original_keys(item) for item in value] if isinstance(value, tuple | list) else value
+        return {key: under_first_field_names(item) for key, item in value.items()}
+    return [under_first_field_names(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def keys_of_today(data: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:

@@ -155,7 +155,7 @@ def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = Fals
     was longer, with its thinking. Returns None if the price is unknown."""
     input_tokens, output_tokens = expected_tokens(brief)
     usage = reply.usage or Usage(cache_write_5m=input_tokens)
-    output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
+    output = max(output_tokens, usage.output, pricing.tokens(max(reply.received_chars or 0, len(reply.text))))
     received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
     minimum = cost_without_cache(spec, input_tokens, output_tokens, batch=batch)
     return min(max(received_cost, minimum), MAX_COST) if received_cost and minimum else minimum

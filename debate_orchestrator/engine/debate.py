@@ -43,7 +43,7 @@ from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.journal_lines import stored_state
+from debate_orchestrator.storage.journal_lines import state_of_events
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.running_elsewhere import must_not_run_elsewhere, tournament_of
 from debate_orchestrator.util import model_spec
@@ -151,7 +151,7 @@ async def create_paid_debate(
 
 def open_journal(journal: JournalWriter, files: DebateFiles) -> DebateSession:
     """The debate of a journal that is open; it is synced and closed where it was opened."""
-    return DebateSession(journal, CurrentState(stored_state(journal.path, journal.events)), files)
+    return DebateSession(journal, CurrentState(state_of_events(journal.path, journal.events)), files)
 
 
 def _record_all(journal: JournalWriter, files: DebateFiles, follow_up_events: Sequence[Event] = ()) -> DebateSession:
@@ -349,9 +349,9 @@ def floor_question(debate: DebateState, text: str, to: Sequence[str] = ()) -> Qu
 
 def _waits(debate: DebateState, question: str, seat: str) -> bool:
     """Whether a question was put to a seat that has begun no turn since."""
-    counts = (count for turn, count in debate.question_counts.items() if debate.turns_reached[turn].role == seat)
-    answered_count = max(counts, default=0)
-    return any(event.question == question and seat in event.to for event in debate.floor_questions[answered_count:])
+    counts = (count for turn, count in debate.questions_before.items() if debate.turns_reached[turn].role == seat)
+    count_at_last_turn = max(counts, default=0)
+    return any(event.question == question and seat in event.to for event in debate.floor_questions[count_at_last_turn:])
 
 
 def current_issues(debate: DebateState) -> list[str]:

@@ -35,7 +35,7 @@ from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, judging_settings, make_settings
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
+from debate_orchestrator.storage.journal_lines import JournalContents, state_of_events
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
@@ -234,7 +234,7 @@ def find_risks(source: Settings | Mapping[str, Any] | PathLike) -> tuple[risks.R
     `text` of each risk is a line for a person. Raises BadJournal as `read_journal`."""
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
-    debate = stored_state(os.fspath(source), read(source).events)
+    debate = state_of_events(os.fspath(source), read(source).events)
     return risks.of_journal(source, debate.opened, debate.cast)
 
 

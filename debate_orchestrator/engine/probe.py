@@ -56,7 +56,7 @@ from debate_orchestrator.reports.probe_scorecard import (
 )
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import make_folder
-from debate_orchestrator.storage.journal_lines import Entry, stored_state
+from debate_orchestrator.storage.journal_lines import Entry, state_of_events
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import read_mapping
@@ -323,7 +323,7 @@ class ProbeRun:
 def _checked_debate(task: BallotTask, events: Sequence[Event]) -> DebateState:
     """The debate of a ballot's journal. Raises BadFile unless it begins with the ballot's speeches and its judge
     is still the one that the user named."""
-    debate, (opened, speeches) = stored_state(task.path, events), make_opened(task.case, task.judge)
+    debate, (opened, speeches) = state_of_events(task.path, events), make_opened(task.case, task.judge)
     random_fields = debate.opened.model_dump(include={"seed", "nonce", "version"})
     expected = [opened.model_copy(update=random_fields), *speeches]
     if [*events[: len(expected)]] != expected[: len(events)] or debate.cast != opened.cast:

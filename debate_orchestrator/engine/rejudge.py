@@ -44,7 +44,7 @@ from debate_orchestrator.reports.provenance import last_specs_by_role
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import begins_like_one, read
-from debate_orchestrator.storage.journal_lines import Entry, stored_state
+from debate_orchestrator.storage.journal_lines import Entry, state_of_events
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, unused_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
@@ -138,7 +138,7 @@ def opened_from_journal(
     from there later; those of a format without judges follow at once. `vote_settings` are keys of an answers file on
     how judges vote, where that changes. Raises BadJournal for a debate that is not finished, BadSettings with every
     problem."""
-    debate = stored_state(path, [entry.event for entry in entries])
+    debate = state_of_events(path, [entry.event for entry in entries])
     old, digest = debate.opened, entries[-1].hash
     if debate.due:
         due = ", ".join(turn.id for turn in debate.due)
@@ -171,7 +171,7 @@ def opened_from_journal(
     )
     slots = make_plan(opened).slot_indexes
     stages = [stage for stage in debate.stages if stage[0].slot_id in slots]
-    counts = [max(debate.question_counts[turn.id] for turn in stage) for stage in stages]
+    counts = [max(debate.questions_before[turn.id] for turn in stage) for stage in stages]
     questions = _earlier_questions(debate, [stage[0].slot_id for stage in stages], counts)
     return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": questions})}), []
 
@@ -211,7 +211,7 @@ def _opened_from_unjudged(debate: DebateState, **options: Any) -> OpenedAndSpeec
     assert opened.earlier_debate is not None
     rejudging = fold([opened, *speeches])
     slot_ids = [rejudging.turns[speech.turn_id].slot_id for speech in speeches]
-    counts = [debate.question_counts[turn.id] for turn in turns]
+    counts = [debate.questions_before[turn.id] for turn in turns]
     questions = _earlier_questions(debate, slot_ids, counts)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
     issues = debate.changed_issues or settings.own_issues

@@ -31,7 +31,7 @@ def main() -> None:
         print(json.dumps({"unreadable": problem}), flush=True)
         sys.exit(1)
 
-    confine.confine(MEMORY, cpu=CPU, reads=True)
+    confine.confine(MEMORY, cpu=CPU, may_read_files=True)
     task = json.loads(sys.stdin.buffer.readline())
     body = sys.stdin.buffer.read()
     read = pages.plain if task["kind"] == "plain" else pages.html_page

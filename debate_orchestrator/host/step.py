@@ -26,7 +26,7 @@ from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_lines import stored_state
+from debate_orchestrator.storage.journal_lines import state_of_events
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines, model_spec, sanitize
 from debate_orchestrator.util.errors import (
@@ -129,7 +129,7 @@ def step(
 def wait(journal: str, seconds: float, answered_turns: Collection[str] = ()) -> None:
     """Waits until the file of every reply due at the host is there, or for that many seconds. It does not wait for
     turns in `answered_turns`. The journal is not locked meanwhile. Raises BadJournal."""
-    debate = stored_state(journal, read(journal).events)
+    debate = state_of_events(journal, read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns_folder)
     due = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST]
     wait_for_replies([_files(folder, debate, turn) for turn in due if turn.id not in answered_turns], seconds)
@@ -207,10 +207,10 @@ class Stepper:
         self.session.journal.sync()
         show = self.announcer.new_announcements(self.state)
         if self.state.due and not (self.just_opened or self.accepted or self.rejected):
-            show = [line for line in (*self.earlier_announcements, *show) if line.heading][-1:]
+            show = [line for line in (*self.earlier_announcements, *show) if line.begins_part][-1:]
         asked = [turn for turn in turns if turn.turn in self.briefed_turn_ids and turn.turn not in self.rejected]
         return StepResult(
-            show=(*(line.shown_alone(self.state) for line in show), *self._late_replies()),
+            show=(*(line.standalone_text(self.state) for line in show), *self._late_replies()),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
             awaited=tuple(awaited_reply_text(turn.turn, turn.reply) for turn in asked),
@@ -293,7 +293,7 @@ class Stepper:
         if isinstance(event, StructuredReplyGiven) and turn.role == RAPPORTEUR:
             problems = rapporteur.quality_problems(self.state, turn, event.data)
             return f"it still has problems: {' '.join(problems)}" if problems else None
-        if remark := speech_rules.remark_on_record(self.state, turn):
+        if remark := speech_rules.ignored_line_remark_of(self.state, turn):
             return remark
         words_asked = turn.phase.target_words or 0
         if isinstance(event, Spoke) and not event.concedes and words * _SHORT < words_asked:

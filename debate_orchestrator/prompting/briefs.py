@@ -291,7 +291,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "positions": positions_shown(debate, turn),
         "shown_as": {actual: side for side, actual in actual_sides.items()},
         "side_labels": {side: format.seats[actual].label for side, actual in actual_sides.items()},
-        "context": debate.opened.context if turn.transcript_role in format.context_heard_by else (),
+        "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
         "rounds": settings.rounds,
         "strictness_name": settings.strictness,
         "target_words": turn.phase.target_words,

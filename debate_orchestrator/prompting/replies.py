@@ -68,7 +68,7 @@ def decode(turn_id: str, data: bytes) -> str:
 def as_stored(reply: Reply) -> Reply:
     """A reply as a journal holds it: half surrogate pairs are replaced, and what only its reading needs is left out."""
     text = _SURROGATES.sub("\ufffd", reply.text)
-    return reply.model_copy(update={"text": text, "received": None, "asked_code": None, "recorded_reading": None})
+    return reply.model_copy(update={"text": text, "received_chars": None, "asked_code": None, "recorded_reading": None})
 
 
 def _check_text(turn_id: str, text: str) -> None:

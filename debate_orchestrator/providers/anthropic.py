@@ -243,7 +243,7 @@ class MessagesReply(api.ApiReply):
         self._before, self.requests, self._is_recorded = before, 1, False
         if before is not None:
             self.usage, self.requests = before.usage, before.requests + 1
-            self.length, self.received = before.length, before.received
+            self.length, self.received_chars = before.length, before.received_chars
 
     def take_message(self, message: Mapping[str, Any]) -> None:
         """Takes a message that came at once."""
@@ -289,7 +289,7 @@ class MessagesReply(api.ApiReply):
         if not self._has_room(index):
             return []
         self._blocks[index], self._added[index] = fields, {}
-        self.received += sum(len(str(value)) for name, value in fields.items() if name != "type")
+        self.received_chars += sum(len(str(value)) for name, value in fields.items() if name != "type")
         text = api.text_field(fields.get("text")) if fields.get("type") == "text" else ""
         self.length += len(text)
         return [text] if text else []
@@ -310,7 +310,7 @@ class MessagesReply(api.ApiReply):
         if name == "signature":
             added.pop(name, None)  # it comes whole
         added.setdefault(name, []).append(piece)
-        self.received += len(piece)
+        self.received_chars += len(piece)
         if name != "text":
             return []
         self.length += len(piece)
@@ -327,7 +327,7 @@ class MessagesReply(api.ApiReply):
         size = len(url) + len(title) + len(quote)
         if url and size <= api.MAX_FIELD_LENGTH and len(self._cited) < _CITATIONS:
             self._cited.append(FoundPage(url=url, title=title, quote=quote))
-        self.received += size
+        self.received_chars += size
 
     def _whole_blocks(self) -> list[dict[str, Any]]:
         return [

@@ -75,7 +75,7 @@ class ApiReply:
         self.stop_reason: str | None = None
         self.invalid: str | None = None
         """The reason that this can't be a reply, if something invalid came."""
-        self.length = self.received = 0
+        self.length = self.received_chars = 0
         """Characters of its text, and of everything that came, with thinking."""
         self.has_begun = False
         """Whether anything has come, so that the call may have cost something."""
@@ -143,7 +143,7 @@ class ApiReply:
             stop_reason=self.stop_reason, ended=self.ended(), cost=cost, found_pages=self.pages(),
             unsupported=unsupported,
         )  # fmt: skip
-        return reply.model_copy(update={"received": self.received})
+        return reply.model_copy(update={"received_chars": self.received_chars})
 
     def partial(self, spec: str) -> Reply | None:
         """The received part of a reply that broke off; None if nothing came, so that nothing can have cost money."""
@@ -364,15 +364,15 @@ async def read_stream(
         clock.check()
         if error := field(event, "error"):
             raise ServerError(error)
-        received = api_reply.received
+        received = api_reply.received_chars
         pieces = api_reply.feed(event)
         if api_reply.length > LIMITS.max_reply_chars:
             raise OverLimit(f"more than {LIMITS.max_reply_chars:,} characters")
-        if api_reply.received > LIMITS.max_received_chars:
+        if api_reply.received_chars > LIMITS.max_received_chars:
             raise OverLimit(f"more than {LIMITS.max_received_chars:,} characters, with thinking")
         for piece in pieces:
             on_text(clean(piece))
-        if api_reply.received > received:
+        if api_reply.received_chars > received:
             clock.restart_silence()
         api_reply.was_cut_off = meter.exceeded(api_reply.length, lambda: api_reply.text)
         if api_reply.was_cut_off or api_reply.is_over or api_reply.invalid is not None:

@@ -69,7 +69,7 @@ def parse_documented(name: str, shape: type[_DocumentedShape], data: bytes) -> _
     if len(text) > LIMITS.max_event_bytes or text.count("[") + text.count("{") > _MAX_RECORDS:
         raise call_errors.broken_reply(name, "an answer about batches that is larger than any list of them")
     try:
-        value = strict_json(clean(text), half_characters=True)
+        value = strict_json(clean(text), lone_surrogates=True)
         return shape.model_validate(map_leaves(value, lambda leaf: clean(leaf) if isinstance(leaf, str) else leaf))
     except ValueError:
         what = call_errors.quote(text, _QUOTED)

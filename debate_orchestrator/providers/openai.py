@@ -189,11 +189,11 @@ class CompletionsReply(api.ApiReply):
             parts.append(piece)
             pieces.append(piece)
             self.length += len(piece)
-            self.received += len(piece)
+            self.received_chars += len(piece)
         thought = api.field(delta, "reasoning_content") or api.field(delta, "reasoning")
         if isinstance(thought, str) and thought:
             pieces.append("")
-            self.received += len(thought)
+            self.received_chars += len(thought)
         stop = api.field(choice, "finish_reason")
         if stop is not None and not isinstance(stop, str):
             return self._reject("a finish_reason that is not text")

@@ -13,7 +13,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.storage import journal
-from debate_orchestrator.storage.journal_lines import parse, stored_state
+from debate_orchestrator.storage.journal_lines import parse, state_of_events
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
@@ -85,7 +85,7 @@ def _recording(path: str, judged_digest: str | None) -> tuple[list[Event], Debat
         if not events:
             hint = "put the journal back under this name, or judge this one with `debate judge`"
             raise BadSettings(f"{prefix}it is not the journal of the debate that is judged here.", hint=hint)
-        state = stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
+        state = state_of_events(path, events)  # a journal that says what can't be is refused, as by every verb
     except (NewerJournal, UnknownEvent) as error:
         raise type(error)(f"{prefix}it holds what this version does not know.") from None
     except DamagedJournal:

@@ -55,13 +55,13 @@ class Announcement(NamedTuple):
     severity: Literal["info", "warning"] = "info"
     turn_id: str = ""
 
-    def shown_alone(self, debate: DebateState) -> str:
+    def standalone_text(self, debate: DebateState) -> str:
         """The text where no heading is above it: a judge's words begin with the judge's name."""
         judge = debate.format.name_of(debate.turns[self.turn_id].seat) if self.kind == "reason" else ""
         return f"{judge}: {self.text}" if judge else self.text
 
     @property
-    def heading(self) -> bool:
+    def begins_part(self) -> bool:
         """Whether something begins with it: a round, the verdict, an intervention."""
         return self.kind in ("round", "final") or (self.kind == "intervention" and self.severity == "warning")
 
@@ -190,7 +190,7 @@ def _announce_turn(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if remark := speech_rules.remark_on_record(debate, turn):
+    if remark := speech_rules.ignored_line_remark_of(debate, turn):
         yield Announcement("conduct", f"{name} ({turn.id}): {remark}", turn_id=turn.id)
     if schedule.is_missing(debate, turn):
         yield Announcement("missing", wording.missing_reply_text(debate, turn), "warning", turn.id)
@@ -248,7 +248,7 @@ def _announce_votes(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 
 def _announce_round(debate: DebateState, n: int) -> Iterator[Announcement]:
-    votes, result = tally.votes(debate, n), tally.included_result(debate, n)
+    votes, result = tally.votes(debate, n), tally.result_unless_left_out(debate, n)
     if not votes:
         return
     if result is None:

@@ -141,7 +141,7 @@ def _items(claims: Sequence[ComparedClaim]) -> list[Phrase]:
 
 
 def _could_mean_sides(report: ReportModel) -> bool:
-    """Whether the topic or a compared text may use a side's letter or the tag of its turns, such as `R1`, in another
+    """Whether the topic or a compared text may use a side's letter or its tag, such as `R1`, in another
     sense, or has a word for a side that is not swapped, such as `Con`. Whole names of sides are swapped, unless the
     topic may use them too."""
     names = [report.rules.name_of(side) for side in report.rules.sides]

@@ -117,7 +117,7 @@ class ReportModel(Part):
     issues: IssuesReport | None = None
     """The list of issues; null if none was drawn up (yet)."""
     decision_brief: DecisionBriefReport | None = Field(default=None, serialization_alias="brief")
-    """The rapporteur's advice; null if no decision brief that counts was written (yet), or none can rest on the
+    """The decision brief; null if none that counts was written (yet), or none can rest on the
     debate: see `why_nothing_decided`."""
     dissent: tuple[DisputedClaim, ...] | None
     """The dissent record; null if there is none (yet) that counts."""
@@ -350,7 +350,7 @@ def _turn(debate: DebateState, turn: Turn, stage: int, vote: Vote | None) -> Tur
         concedes=turn.id in debate.conceding_turns,
         private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).had_private,
         other_lines=entry.other_lines,
-        ignored_line_remark=speech_rules.remark_on_record(debate, turn),
+        ignored_line_remark=speech_rules.ignored_line_remark_of(debate, turn),
         changed_by_user=rapporteur.is_changed_list(debate, turn),
         floor=tuple(question.text for question in schedule.new_questions(debate, turn)),
         quotes=entry.quotes,
@@ -373,7 +373,7 @@ def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
 def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> RoundReport:
     round_turns = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
     ballots = [turn for turn in round_turns if turn.judging and debate.shape(turn) is not None]
-    votes, result = tuple(tally.votes(debate, n)), tally.included_result(debate, n)
+    votes, result = tuple(tally.votes(debate, n)), tally.result_unless_left_out(debate, n)
     intervention_speeches = tuple(turns[turn.id] for turn in round_turns if turn.phase.triggered_by)
     quorum = debate.opened.settings.quorum
     return RoundReport(

@@ -21,7 +21,7 @@ from debate_orchestrator.reports.parts import (
     Note,
     Part,
 )
-from debate_orchestrator.setup.answers import rapporteur_note
+from debate_orchestrator.setup.answers import why_no_decision_brief
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.numbers import plural
@@ -128,7 +128,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if format.report == "report":
         yield _info("cast", _cast(debate))
     yield from (_warning("reassigned", text) for text in _reassignments(debate))
-    if debate.opened.earlier_debate is None and (why := rapporteur_note(settings, format)):
+    if debate.opened.earlier_debate is None and (why := why_no_decision_brief(settings, format)):
         yield _info("no brief", why)
     yield _info("order", _order(debate))
     if any(reply.by_call for reply in debate.opened.moderator_replies):

@@ -183,8 +183,8 @@ def render_file(report: ReportModel, suffix: str, version: str = __version__) ->
     text = f"{redact_json(text, indent=2).rstrip()}\n" if suffix == ".json" else redact(text)
     text = file_type.with_sentence(text, checksum_sentence(report))
     if version != __version__ and (match := file_type.find_checksum(text.encode())):
-        names = text.encode()
-        text = (names[: match.start("version")] + version.encode() + names[match.end("version") :]).decode()
+        data = text.encode()
+        text = (data[: match.start("version")] + version.encode() + data[match.end("version") :]).decode()
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     before, _, after = text.rpartition(BLANK)
     return f"{before}{digest}{after}"

@@ -31,12 +31,12 @@ from debate_orchestrator.prompting import reply_code
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.prompting.replies import side_words
 from debate_orchestrator.setup.state import QuestionText
-from debate_orchestrator.storage.journal_lines import Entry, stored_state
+from debate_orchestrator.storage.journal_lines import Entry, state_of_events
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, parse_mapping_with_lines, read_text
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
-from debate_orchestrator.util.redact import KEY, redact
+from debate_orchestrator.util.redact import REPLACEMENT, redact
 from debate_orchestrator.util.sanitize import (
     INVISIBLE,
     normalize_unicode,
@@ -325,7 +325,7 @@ class BallotFolder(NamedTuple):
             return GatheredBallots(left_out=self.left_out)
         counted: list[ReviewerBallot] = []
         left_out: list[str] = []
-        form = ReviewForm(stored_state("", [entry.event for entry in entries]))
+        form = ReviewForm(state_of_events("", [entry.event for entry in entries]))
         for name, value in self.files:
             try:
                 counted.append(_ballot_of_file(name, value, form, entries))
@@ -458,7 +458,9 @@ def is_file_of(name: str, typed_name: str, suffix: str = SUFFIX) -> bool:
     """Whether the ballot that names this reviewer, or with `DRAFT` the draft, is in a file of that name. Earlier
     versions made it of the name with its quotation marks."""
     stems = (stem_of(normalized_name(typed_name)), _stem(plain_letters(one_line(typed_name))))
-    if KEY in typed_name:  # any digits: those of `ballot_path`, of which the name that was typed can't be told any more
+    if (
+        REPLACEMENT in typed_name
+    ):  # any digits: those of `ballot_path`, of which the name that was typed can't be told any more
         return any(re.fullmatch(re.escape(stem[:-_DIGITS]) + "[0-9a-f]{8}" + re.escape(suffix), name) for stem in stems)
     return name in (stem + suffix for stem in stems)
 

@@ -248,7 +248,7 @@ def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phas
     return dict.fromkeys(chosen_phases, False) if stands_in and not is_rehearsal(cast) else {}
 
 
-def rapporteur_note(settings: Settings, format: Format) -> str:
+def why_no_decision_brief(settings: Settings, format: Format) -> str:
     """Says why a debate with stand-ins has no decision brief; empty if it has one, or could have had one."""
     if settings.brief or DECISION_BRIEF not in format.optional_phases or RAPPORTEUR in settings.cast:
         return ""

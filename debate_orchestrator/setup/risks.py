@@ -18,7 +18,7 @@ from typing import Any, Literal
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.core.values import FrozenModel, under_original_keys
+from debate_orchestrator.core.values import FrozenModel, under_first_field_names
 from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.paths import MAX_PATH_LENGTH, DebateFiles
 from debate_orchestrator.util import model_spec, resources
@@ -230,7 +230,7 @@ def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
 def _digest(format: Format, templates: Mapping[str, str]) -> str:
     """A digest of templates and of what a format says beside the defaults, whose fields later versions may rename, move
     and add to; the order of its seats, shapes and criteria counts."""
-    content = f"{json.dumps(under_original_keys(format))}{sorted(templates.items())}"
+    content = f"{json.dumps(under_first_field_names(format))}{sorted(templates.items())}"
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 

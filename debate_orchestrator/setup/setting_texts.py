@@ -50,7 +50,9 @@ SETTING_TEXTS = {
         "3",
         "N",
     ),
-    "strictness": SettingText("lenient or strict; strict by default", "strict", "MODE"),
+    "strictness": SettingText(
+        "how much evidence the judge demands: lenient or strict; strict by default", "strict", "MODE"
+    ),
     "output": SettingText(
         "a .md file, or a folder, created if needed; debate-report.md by default", "debate-report.md", "PATH"
     ),

@@ -28,7 +28,7 @@ from debate_orchestrator.util.data import (
     MAX_FILE_SIZE,
     error_text,
     is_in_place,
-    must_fit,
+    must_not_be_too_large,
     name_of,
     open_following_links,
     open_regular,
@@ -110,7 +110,7 @@ def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
     """The hash that the first line of a file states. It is not verified. Returns None for a file that does not begin as
     a journal does. Strangers may ask for this, so it raises OSError for a link and for a file that is too large."""
     with open(path, "rb", opener=open_regular) as file:
-        must_fit(file.fileno())
+        must_not_be_too_large(file.fileno())
         line = file.readline()
     return stated_hash(line[:-1]) if line.startswith(BEGINNING) and line.endswith(b"\n") else None
 
@@ -225,7 +225,7 @@ class JournalWriter:
 
     def _lock(self) -> None:
         try:
-            must_fit(self._handle)
+            must_not_be_too_large(self._handle)
         except OSError as error:
             raise _unwritable(self.path, error) from None
         if not take_lock(self._handle, self._name, BadJournal):

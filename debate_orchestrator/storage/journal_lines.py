@@ -198,7 +198,7 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     return body
 
 
-def stored_state(journal: str, events: Iterable[Event]) -> DebateState:
+def state_of_events(journal: str, events: Iterable[Event]) -> DebateState:
     """The state after the events of a journal; `journal` is its path. Raises DamagedJournal if they do not fit."""
     with as_damaged_journal(journal):
         return fold(events)

@@ -216,7 +216,7 @@ class SpeechView:
         self.is_final = False
         self._heading, self._style, self._tag = heading, style, tag
         self._blocks = [Block(heading, style)]
-        self.mark_failed(None)
+        self.reset_attempt(None)
 
     def begin(self, now: float) -> None:
         """Notes that the turn is asked, for the first time or again."""
@@ -233,8 +233,8 @@ class SpeechView:
             self._text, self._redacted = "", StreamRedactor(self._show)
         self._redacted.feed(text)
 
-    def mark_failed(self, retry_at: float | None) -> None:
-        """Marks the current attempt as failed: the turn will be asked again."""
+    def reset_attempt(self, retry_at: float | None) -> None:
+        """Forgets what came of the attempt; `retry_at` is when the turn is asked again, if it is."""
         self.retry_at = retry_at
         self.has_begun = False
         """Whether the answer has begun, even if no word of it has come."""
@@ -247,7 +247,7 @@ class SpeechView:
         """Ends an attempt that failed; `retry_at` is when the turn is asked again, if it is."""
         self._redacted.end()
         self._end(f"-- broken off here, not counted: {why}" if self._text else why)
-        self.mark_failed(retry_at)
+        self.reset_attempt(retry_at)
 
     def show_recorded(self, text: str, note: str = "", findings: Sequence[str] = ()) -> None:
         """Shows the recorded speech as others hear it, and below it what was found of its quotes, and a note."""

@@ -274,7 +274,7 @@ class LiveView:
             self._add_text(f"{heading}: {why}", ALARM, of_ballots=True)
             why = _failure(self._debate, event, ballots_hidden=True)
         self._add_text(f"{heading}: {why}", ALARM)
-        speech.mark_failed(retry_at)
+        speech.reset_attempt(retry_at)
         if event.turn_id in self._debate.replies:
             self._add_text("No reply counts here.", ALARM, gap=False)
             del self._speeches[event.turn_id]
@@ -286,7 +286,7 @@ class LiveView:
                 self._add_text(line.text, indent=INDENT, gap=False, of_ballots=True)
             elif line.kind in ("round", "final"):
                 self._banner(line)
-            elif line.heading:
+            elif line.begins_part:
                 self._add_text(line.text, ALARM)
             else:
                 style = "bold" if line.kind in ("scores", "verdict") else ""

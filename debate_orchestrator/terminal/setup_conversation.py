@@ -18,9 +18,9 @@ from debate_orchestrator.setup.answers import (
     cast_of,
     context_paths,
     output_text,
-    rapporteur_note,
     seats_needed,
     text_as_typed,
+    why_no_decision_brief,
 )
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import (
@@ -362,7 +362,7 @@ class SetupConversation(CastSetup):
             output = {"output": output_text(files.report, answers["output"])} if files else {}
             block, _, starting_line = self.setup_questions.confirmation_text(answers | output).rpartition("\n\n")
             lines = ["", self.texts.messages["block_heading"], *block.split("\n")[1:]]  # nothing is confirmed yet
-            if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
+            if files and (note := why_no_decision_brief(self.settings(), self.setup_questions.format)):
                 lines.append(f"{note} Or choose `more`, `{_CAST}` and `seats`.")
             self.asker.show(*lines, *([""] if problems else []), *problems)
             answer = self._begin(possible=not problems)

@@ -15,7 +15,14 @@ from typing import Any
 
 from debate_orchestrator.storage.files import append_line, sync_folder, write_errors
 from debate_orchestrator.storage.running_elsewhere import BATCHES
-from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, open_regular, strict_json
+from debate_orchestrator.util.data import (
+    error_text,
+    is_in_place,
+    must_not_be_too_large,
+    name_of,
+    open_regular,
+    strict_json,
+)
 from debate_orchestrator.util.errors import BadFile, JournalWriteError
 
 _LOG = logging.getLogger(__name__)
@@ -68,7 +75,7 @@ class BatchFile:
     def _read(self) -> None:
         """Reads the lines. The end of a line that a crash broke off is trimmed; a whole one without its newline, which
         the user may have added with an editor that ends it so, gets one."""
-        must_fit(self._handle)
+        must_not_be_too_large(self._handle)
         with open(os.dup(self._handle), "rb") as file:
             *lines, tail = file.read().split(b"\n")
         if _is_json(tail):

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.values import keys_of_today, under_original_keys
+from debate_orchestrator.core.values import keys_of_today, under_first_field_names
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.risks import is_read_as_instructions
 from debate_orchestrator.storage import running_elsewhere
@@ -40,7 +40,7 @@ from debate_orchestrator.util.data import (
     MAX_FILE_SIZE,
     error_text,
     is_link,
-    must_fit,
+    must_not_be_too_large,
     name_of,
     open_regular,
     read_text,
@@ -136,7 +136,7 @@ def is_begun(path: str) -> bool:
         return False
     try:
         with open(path, "rb", opener=open_regular) as file:
-            must_fit(file.fileno())
+            must_not_be_too_large(file.fileno())
             line = file.readline()
     except OSError as error:
         raise BadJournal(f"Can't read the journal {name_of(path)} ({error_text(error)}).") from None
@@ -324,7 +324,7 @@ def without_added_models(spec: TournamentSpec) -> TournamentSpec:
 def identity(spec: TournamentSpec) -> str:
     """A short name for a tournament: the same for the same debates, whatever is added later, caps and limits."""
     excluded = {*FREE_TO_CHANGE, "prompts", "added"}
-    plain = under_original_keys(without_added_models(spec))
+    plain = under_first_field_names(without_added_models(spec))
     kept = {key: value for key, value in plain.items() if key not in excluded}
     return hashlib.sha256(to_json(kept)).hexdigest()[:16]
 

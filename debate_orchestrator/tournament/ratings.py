@@ -66,7 +66,8 @@ class Interval(NamedTuple):
 
 
 class ModelStrength(NamedTuple):
-    """A model's strength in log odds: a lead of 1 wins 73 % of decided votes, at no side or order effect."""
+    """A model's strength in log odds: at no side or order effect, a lead of 1 wins 73 % of the votes that are no
+    ties."""
 
     model: str
     strength: float

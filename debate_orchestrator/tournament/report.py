@@ -115,7 +115,7 @@ _environment = cache(
             "image": lambda plot: f"data:image/svg+xml;base64,{b64encode(plot.svg.encode()).decode()}",
             # Percent signs for everything but the slash: no path can be read as another scheme or leave the attribute.
             "address": lambda path: quote(path, safe="/", errors="replace"),
-            "many": lambda number: f"{number:,}",
+            "thousands": lambda number: f"{number:,}",
         },
     )
 )

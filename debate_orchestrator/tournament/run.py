@@ -27,7 +27,7 @@ from debate_orchestrator.engine.turn import RunOptions, awaited_calls
 from debate_orchestrator.providers import cast_providers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
 from debate_orchestrator.storage.journal import JournalWriter, read, read_unverified
-from debate_orchestrator.storage.journal_lines import stored_state
+from debate_orchestrator.storage.journal_lines import state_of_events
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.running_elsewhere import must_not_be_elsewhere
 from debate_orchestrator.tournament.batches import Batches
@@ -212,7 +212,7 @@ class TournamentRun:
             with declared_prices(self.tournament.spec):
                 events = read(path, follow_symlinks=False).events
                 self.tournament.must_belong(scheduled, events)
-                self._record_status(scheduled, CurrentState(stored_state(path, events)))
+                self._record_status(scheduled, CurrentState(state_of_events(path, events)))
         except UserError as error:
             cost = self._cost_of_unusable(scheduled)
             self.budget.count(scheduled.id, cost)
@@ -238,7 +238,7 @@ class TournamentRun:
         return {
             call
             for path in paths
-            for call in awaited_calls(stored_state(path, read(path, follow_symlinks=False).events))
+            for call in awaited_calls(state_of_events(path, read(path, follow_symlinks=False).events))
         }
 
     def pending(self) -> list[ScheduledDebate]:

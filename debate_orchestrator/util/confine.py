@@ -32,9 +32,9 @@ def environment() -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"}
 
 
-def confine(memory: int, *, cpu: int | None = None, reads: bool = False) -> None:
-    """Confines this process to computing, and with `reads` to reading files. `memory` is in bytes of address space,
-    `cpu` in seconds of processor time. It can't be undone, so import everything before."""
+def confine(memory: int, *, cpu: int | None = None, may_read_files: bool = False) -> None:
+    """Confines this process to computing, and with `may_read_files` to reading files. `memory` is in bytes of address
+    space, `cpu` in seconds of processor time. It can't be undone, so import everything before."""
     limits = [(resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)]
     if cpu is not None:
         limits.append((resource.RLIMIT_CPU, cpu))
@@ -44,7 +44,7 @@ def confine(memory: int, *, cpu: int | None = None, reads: bool = False) -> None
         except (OSError, ValueError):  # not every system has all of them
             continue
 
-    allowed = (*_ALLOWED, *_READING) if reads else _ALLOWED
+    allowed = (*_ALLOWED, *_READING) if may_read_files else _ALLOWED
 
     def reject(event: str, arguments: tuple[Any, ...]) -> None:
         writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES

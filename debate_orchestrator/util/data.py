@@ -177,7 +177,7 @@ def system_owned(path: str | os.PathLike[str]) -> bool:
     return real.startswith(("/proc/", "/sys/", "/dev/")) and not real.startswith("/dev/shm/")
 
 
-def strict_json(text: str, *, half_characters: bool = False) -> Any:
+def strict_json(text: str, *, lone_surrogates: bool = False) -> Any:
     """`text` as JSON, or ValueError: no NaN or Infinity, no key twice, no deep nesting, no number too long to be
     one, no half characters unless they are allowed (the standard reader takes most of these without a word)."""
 
@@ -204,7 +204,7 @@ def strict_json(text: str, *, half_characters: bool = False) -> Any:
         raise ValueError("it is nested too deeply") from None
     if depth(value) > _MAX_DEPTH:
         raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
-    return value if half_characters else _reject_surrogates(value)
+    return value if lone_surrogates else _reject_surrogates(value)
 
 
 def _reject_surrogates(value: Any) -> Any:
@@ -240,14 +240,14 @@ def read_regular(path: str | os.PathLike[str], *, follow_symlinks: bool = False,
     """The bytes of a regular file. Raises OSError for a pipe, a device, a file of more bytes than `maximum` and, unless
     it may be followed, a link."""
     with open(path, "rb", opener=open_following_links if follow_symlinks else open_regular) as file:
-        must_fit(file.fileno(), maximum)
+        must_not_be_too_large(file.fileno(), maximum)
         data = file.read(maximum + 1)
     if len(data) > maximum:
         raise _too_large(maximum)
     return data
 
 
-def must_fit(handle: int, maximum: int = MAX_FILE_SIZE) -> None:
+def must_not_be_too_large(handle: int, maximum: int = MAX_FILE_SIZE) -> None:
     """Raises OSError if an open file has more bytes than `maximum`, before any is read: a sparse file may have any
     size."""
     if os.fstat(handle).st_size > maximum:

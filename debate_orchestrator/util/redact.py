@@ -29,7 +29,7 @@ from debate_orchestrator.util.escapes import (
     searchable,
 )
 
-KEY = "[key]"
+REPLACEMENT = "[key]"
 """The text that replaces a secret."""
 _SHORTEST = 8
 """Characters of the shortest secret, and of the shortest form of one."""
@@ -204,7 +204,7 @@ class Redactor:
             pieces, end = [], 0
             for start, stop in spans:
                 if stop > end:
-                    pieces += [text[end:start], KEY] if start >= end else []
+                    pieces += [text[end:start], REPLACEMENT] if start >= end else []
                     end = stop
             text = "".join([*pieces, text[end:]])
         return text

@@ -119,7 +119,7 @@ def render_block(debate: DebateState, block: Block) -> str:
 def _render_block(debate: DebateState, block: Block) -> str:
     if block.turn is None:
         line = block.announcement
-        return pages.render("block.html.j2", block=block, line=line, text=line.shown_alone(debate) if line else "")
+        return pages.render("block.html.j2", block=block, line=line, text=line.standalone_text(debate) if line else "")
     turn, format = block.turn, debate.format
     reply_event = debate.replies[turn.id]
     entry = transcript_entries.entry(debate, turn)

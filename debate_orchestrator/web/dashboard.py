@@ -6,7 +6,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -30,7 +29,7 @@ from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
-from debate_orchestrator.setup.answers import rapporteur_note
+from debate_orchestrator.setup.answers import why_no_decision_brief
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
@@ -139,11 +138,13 @@ class Dashboard:
             values = await in_thread(lambda: _confirmation(prepared, risks, form_data))
             return await self._page("confirm.html.j2", **values, tried=action == "start")
         except DebateError as error:
-            # The same form may have been sent a moment before: then its debate has the files that this one wanted.
-            with suppress(DebateError):
-                if journal := await self._served_debates.forms.earlier_result(submission_id, form_data):
-                    return self._begun(journal)
             problems = error.problems
+            # The same form may have been sent a moment before: then its debate has the files that this one wanted.
+            if action == "start" and (earlier := self._served_debates.forms.earlier(submission_id, form_data)):
+                try:
+                    return self._begun(await earlier)
+                except DebateError as earlier_error:
+                    problems = earlier_error.problems
         return await self._form(models, form_data, problems)
 
     def _begun(self, journal: str) -> Response:
@@ -306,7 +307,7 @@ def _confirmation(prepared: PreparedDebate, risks: tuple[Risk, ...], form_data: 
         "who": spec_label,
         "derives": not prepared.settings.positions,
         "rehearsal": prepared.rehearsal,
-        "left_out": rapporteur_note(prepared.settings, format),
+        "why_no_decision_brief": why_no_decision_brief(prepared.settings, format),
         "expected": expected_cost(prepared),
         "report": prepared.files.report,
         **_shown_risks(risks),

@@ -15,7 +15,7 @@ from debate_orchestrator.core.winner import why_nothing_decided
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.provenance import degradations, is_whole_rehearsal, rehearsed_seats
 from debate_orchestrator.storage.journal import read, stated_first_hash
-from debate_orchestrator.storage.journal_lines import JournalContents, stored_state
+from debate_orchestrator.storage.journal_lines import JournalContents, state_of_events
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
@@ -120,7 +120,7 @@ _first_hash = until_changed(1_024)(stated_first_hash)
 @until_changed(32)
 def load(path: str) -> tuple[JournalContents, DebateState]:
     contents = read(path, follow_symlinks=False)
-    return contents, stored_state(path, contents.events)
+    return contents, state_of_events(path, contents.events)
 
 
 def list_debates() -> list[ListedDebate]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -293,10 +293,11 @@ class FormSubmissions:
             task.add_done_callback(lambda task: self._done(key, task))
         return await self._result(task)
 
-    async def earlier_result(self, submission_id: str, *form: object) -> str | None:
-        """The result of `begin` for the same `submission_id` and `form`; None if they did not come before."""
+    def earlier(self, submission_id: str, *form: object) -> Awaitable[str] | None:
+        """The result of an earlier `begin` for the same `submission_id` and `form`, or its error; None if there is
+        none that is under way or was done lately."""
         task = self._tasks.get(repr((submission_id, form)))
-        return await self._result(task) if task is not None else None
+        return self._result(task) if task is not None else None
 
     @staticmethod
     async def _result(task: asyncio.Task[str]) -> str:

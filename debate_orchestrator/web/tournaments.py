@@ -102,7 +102,7 @@ def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
 
 
 def model_debates(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterator[ModelDebate]:
-    """The games of these debates that the other filters choose, each debate once for each of its models."""
+    """The debates that the filters choose, each once for each of its two models."""
     only_decided = filters.result == DECIDED
     chosen = filters._replace(result="") if only_decided else filters
     values = {name: value for name, value in chosen._asdict().items() if value and name in ModelDebate._fields}
@@ -111,9 +111,9 @@ def model_debates(debate_rows: Iterable[DebateRow], filters: Filters) -> Iterato
         if pro is None or con is None or pro == con:
             continue
         as_pro, as_con = _result(debate, "pro"), _result(debate, "con")
-        for game in (ModelDebate(debate, pro, con, "pro", as_pro), ModelDebate(debate, con, pro, "con", as_con)):
-            if (game.result or not only_decided) and all(getattr(game, name) == values[name] for name in values):
-                yield game
+        for seen in (ModelDebate(debate, pro, con, "pro", as_pro), ModelDebate(debate, con, pro, "con", as_con)):
+            if (seen.result or not only_decided) and all(getattr(seen, name) == values[name] for name in values):
+                yield seen
 
 
 def _result(debate: DebateRow, side: Side) -> Result | None:
@@ -123,23 +123,23 @@ def _result(debate: DebateRow, side: Side) -> Result | None:
 
 
 def standings(debate_rows: Sequence[DebateRow], seen_by_models: Iterable[ModelDebate]) -> list[ModelResults]:
-    """The models of these games, the best first by Elo over the chosen debates."""
+    """The models of these debates, the best first by Elo over the chosen debates."""
     ratings = {row.model: row.rating for row in elo(debate_rows)}
-    results = _results((game.model, game) for game in seen_by_models)
+    results = _results((model_debate.model, model_debate) for model_debate in seen_by_models)
     of_models = [ModelResults(model, ratings.get(model), *counts) for model, counts in results.items()]
     return sorted(of_models, key=lambda one: (-(one.rating or 0.0), -(one.win_share or 0.0), one.model))
 
 
 def head_to_head(seen_by_models: Iterable[ModelDebate]) -> dict[tuple[str, str], ModelResults]:
     """Model and opponent to how the model did against it."""
-    results = _results(((game.model, game.opponent), game) for game in seen_by_models)
+    results = _results(((model_debate.model, model_debate.opponent), model_debate) for model_debate in seen_by_models)
     return {pair: ModelResults(pair[0], None, *counts) for pair, counts in results.items()}
 
 
 def _results(keyed: Iterable[tuple[_Key, ModelDebate]]) -> dict[_Key, list[int]]:
     counts: dict[_Key, Counter[Result | None]] = defaultdict(Counter)
-    for key, game in keyed:
-        counts[key][game.result] += 1
+    for key, model_debate in keyed:
+        counts[key][model_debate.result] += 1
     return {key: [count[result] for result in RESULTS] for key, count in counts.items()}
 
 
@@ -228,9 +228,9 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     seen_by_models = list(model_debates(real_debates, filters._replace(result="")))
     ranking = standings(debate_rows, seen_by_models)
     models = [results.model for results in ranking]
-    by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
-    chosen = model_debates(debate_rows, filters) if by_game else ()
-    listed = list({game.debate.id: game.debate for game in chosen}.values()) if by_game else debate_rows
+    by_model = bool(filters.model or filters.opponent or filters.side or filters.result)
+    chosen = model_debates(debate_rows, filters) if by_model else ()
+    listed = list({seen.debate.id: seen.debate for seen in chosen}.values()) if by_model else debate_rows
     selected = filters._asdict()
     filter_options = {
         name: [value for n, value in enumerate(values) if n < _MAX_ROWS or value == selected[name]]

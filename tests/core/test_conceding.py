@@ -135,7 +135,7 @@ def test_lines_for_the_other_side_stop_a_concession_where_they_are_forbidden() -
     debate = fold([opened(2, rules=START.format.model_copy(update={"forbids": ("other's lines",)}))])
     turn, told = debate.due[0], reply(f"{said} [{code_of(debate).text}]").model_copy(update={"spec": "host"})
     event = parse_reply(debate, turn, told, code_of(debate))
-    remark = speech_rules.remark_on_record(apply(debate, event), turn)
+    remark = speech_rules.ignored_line_remark_of(apply(debate, event), turn)
     assert "with lines for the other side never concedes" in remark
 
 
@@ -230,7 +230,7 @@ def test_a_missing_code_is_noticed() -> None:
         assert isinstance(event, Spoke) and event.concedes is False
         debate, turn = apply(START, event), START.due[0]
         assert tally.conceding_side(debate) is None
-        assert "only with the code of its turn" in speech_rules.remark_on_record(debate, turn)
+        assert "only with the code of its turn" in speech_rules.ignored_line_remark_of(debate, turn)
 
 
 SAID = "So it is, and that's how she'd 'have' it “then” (so). 3,000 C++ 5 < 6 * _x_"
@@ -269,7 +269,7 @@ def test_whatever_is_opened_hides_the_line(before: str, opening: str, inside: st
 def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     """Where a reserved line stands alone on a line and does not count, that can be told."""
     debate = apply(START, speech_event("1.opening.a", text))
-    assert "only as the last line, exactly so" in speech_rules.remark_on_record(debate, START.due[0])
+    assert "only as the last line, exactly so" in speech_rules.ignored_line_remark_of(debate, START.due[0])
 
 
 @for_each(
@@ -278,7 +278,7 @@ def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
 def test_nothing_is_noticed_without_need(text: str) -> None:
     """A line that counts, one within a sentence and one in private reasoning are nothing to tell about."""
     debate = apply(START, speech_event("1.opening.a", text))
-    assert speech_rules.remark_on_record(debate, START.due[0]) == ""
+    assert speech_rules.ignored_line_remark_of(debate, START.due[0]) == ""
 
 
 def test_the_last_of_both_lines_counts() -> None:

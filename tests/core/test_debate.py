@@ -250,7 +250,7 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
         folded = fold(taken)
         assert folded == debate and hash(folded) == hash(debate)
         assert announcements(folded) == announcements(debate)
-        if len(debate.floor_questions) + len(debate.question_counts) > 6:
+        if len(debate.floor_questions) + len(debate.questions_before) > 6:
             break
 
 

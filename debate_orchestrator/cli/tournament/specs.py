@@ -32,7 +32,7 @@ _FLAGS = {
     "tag": ("NAME", "the name of the tournament; part of every debate's id"),
     "topics": ("FILE", "a CSV, JSON or YAML file with id, motion (the sentence that is debated) and category"),
     "sides": ("HOW", "swapped (each pair debates both ways round), balanced, random or fixed"),
-    "first": ("WHO", "who speaks first: pro, con, balanced, random or both"),
+    "first": ("WHO", "who speaks first: pro, con, balanced (in turn), random, or both (each debate in both orders)"),
     "format": ("NAME", "`debate formats` lists them; the path of your own, as ./NAME"),
     "rounds": ("N", "rounds of each debate"),
     "repetitions": ("N", "how often each debate is run"),

@@ -110,7 +110,7 @@ def _environment() -> Environment:
         "decimals": decimals,
         "winner": wording.winner_word,
         "round_winner": wording.round_winner,
-        "many": lambda n: f"{n:,}",
+        "thousands": lambda n: f"{n:,}",
         "coordinate": lambda length: f"{float(length):.1f}",
     }
     return template_environment("reports/html", filters)

@@ -28,7 +28,7 @@ from debate_orchestrator.engine.library import open_debate
 from debate_orchestrator.providers.command import NotRun, ProgramRun, environment
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import read_unverified
-from debate_orchestrator.storage.journal_lines import stored_state
+from debate_orchestrator.storage.journal_lines import state_of_events
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.coroutines import running_timeout
 from debate_orchestrator.util.data import is_link
@@ -400,7 +400,7 @@ def earlier_charges(max_cost: float) -> dict[str, Charge]:
                     charges[_public_name(name)] = _charge_of_unusable(path, max_cost)
                 continue
             before_today = [entry.event for entry in contents.entries if entry.at[:10] < today()]
-            earlier = costs_of(stored_state("", before_today)).total.cost if before_today else 0.0
+            earlier = costs_of(state_of_events("", before_today)).total.cost if before_today else 0.0
             charges[_public_name(name)] = Charge(charge_of(debate), earlier, contents.entries[-1].at[:10])
     return charges
 
