@@ -9,12 +9,12 @@ import pytest
 from core.folding import many
 from corpus import for_each
 from hostile_texts import PIECES, alike, texts
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import visible_text
 from debate_orchestrator.core.phases import Phase, QuoteRules
-from debate_orchestrator.core.private_text import public_text
+from debate_orchestrator.core.private_text import public_text, with_code_blanked
 from debate_orchestrator.core.verbatim import SearchedText, comparable_quote, paragraphs
 from debate_orchestrator.core.visible_text import (
     Quote,
@@ -81,8 +81,9 @@ def test_private_reasoning_is_never_heard() -> None:
 @many
 @given(st.lists(st.tuples(tagged.filter(lambda text: "thinking" not in text), tagged), min_size=1, max_size=4))
 def test_no_working_leaks_from_any_speech(said: list[tuple[str, str]]) -> None:
-    """Whatever is around it, reasoning between the tags is not heard."""
+    """Whatever is around it, reasoning between the tags is not heard; only in a closed code fence are they no tags."""
     text = "".join(f"{aloud}<thinking>{working}SECRET</thinking>" for aloud, working in said)
+    assume(with_code_blanked(sanitize(text)) == sanitize(text))
     assert "SECRET" not in on_text(text).text
 
 
